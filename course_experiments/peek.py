@@ -1,6 +1,6 @@
-"""The encoding of lesson 11 that cheats: it tells each word the next byte.
+"""Two encodings of lesson 11: the start of its last exercise, and the one that cheats.
 
-It is no encoding of the course; a test compares it with the class in the lesson.
+They are no encodings of the course; a test compares them with the classes in the lesson.
 """
 
 import torch
@@ -8,6 +8,20 @@ import torch
 from course_utils.encodings import PositionalEncoding
 
 NAME = "peek"
+
+
+class Roots(PositionalEncoding):
+    """A price like ALiBi's, of the root of the distance (a case of KERPLE's power)."""
+
+    power = 0.5
+
+    def __init__(self, d_model, n_heads):  # type: ignore[no-untyped-def]
+        super().__init__(d_model, n_heads)
+        self.log_price = torch.nn.Parameter(torch.linspace(1, -2, n_heads))
+
+    def bias_by_offset(self, offsets):  # type: ignore[no-untyped-def]
+        """Return the price of each offset in each head, (heads, offsets)."""
+        return -self.log_price.exp()[:, None] * offsets.abs() ** self.power
 
 
 class Peek(PositionalEncoding):

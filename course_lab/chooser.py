@@ -75,6 +75,7 @@ class Default(NamedTuple):
     encoding: str
     sentence: str
     answers: dict[str, str]  # empty where this course has measured nothing
+    caveat: str = ""  # what speaks against it
 
 
 DEFAULTS = {
@@ -85,15 +86,17 @@ DEFAULTS = {
     ),
     "An encoder of texts": Default(
         "rope",
-        "RoPE too; in this course's short training Transformer-XL's way, which asks the words, has "
-        "the lower loss, but needs a kernel of its own, or a bias for each text.",
+        "RoPE too.",
         {"reads": BOTH_WAYS, "texts": MAY_CUT, "attention": PLAIN},
+        "In this course's short training Transformer-XL's way, which asks the words, has the lower "
+        "loss, but needs far wider queries and keys, or a bias for each text.",
     ),
     "Images": Default(
         "rope",
-        "RoPE by row and by column, as in DINOv3. This course has not measured it; past the "
-        "trained size Heo et al. 2024 found learned directions better.",
+        "RoPE by row and by column, as in DINOv3.",
         {},
+        "This course has not measured it; past the trained size Heo et al. 2024 found learned "
+        "directions better.",
     ),
 }
 

@@ -148,6 +148,7 @@ class Myths:
     def _show(self, key: str, verdict: str, measured: str, cases: dict[str, bool]) -> None:
         claim = self._claim(key)
         self.settled[key] = verdict
+        self._guesses[key].judge(verdict, verdict + _on_a_choice(claim, verdict))
         guess, reminder, colour = self._guesses[key].answer, "", ""
         if guess is not None:
             mark, colour = ("✓", card.RIGHT) if guess == verdict else ("✗", card.OTHER)
@@ -169,7 +170,11 @@ class Myths:
 
 def _in_capitals(claim: Claim, verdict: str) -> str:
     """Return the verdict as it is shown: ``"DEPENDS on the season"``."""
-    return verdict.upper() + (f" on {claim.choice}" if verdict == "depends" else "")
+    return verdict.upper() + _on_a_choice(claim, verdict)
+
+
+def _on_a_choice(claim: Claim, verdict: str) -> str:
+    return f" on {claim.choice}" if verdict == "depends" else ""
 
 
 def _differing_cases(cases: Mapping[str, bool]) -> list[str]:
@@ -193,9 +198,9 @@ def _display(
     text = f"{key}  {claim.text}\n{textwrap.indent(filled, ' ' * 5)}"
     before, verdict, measured = sentence
     as_html = card.card(
-        f"{card.bold(key)} {card.escaped(claim.text)}",
-        card.escaped(before) + card.bold(verdict, colour) + card.escaped(measured),
-        *map(card.escaped, cases),
+        f"{card.bold(key)} {card.inline(claim.text)}",
+        card.inline(before) + card.bold(verdict, colour) + card.inline(measured),
+        *map(card.inline, cases),
         card.small(scope),
     )
     bundle = {CLAIM_MIME: record, "text/plain": text, "text/html": as_html}

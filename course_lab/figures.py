@@ -313,6 +313,41 @@ def shares(
     ax.set_yticks(range(len(runs)), list(runs))
 
 
+def seeds_by_row(
+    ax: Axes,
+    values: Mapping[tuple[str, str], Sequence[float]],
+    colours: Mapping[str, str],
+    marks: Mapping[str, Mapping[str, Any]],
+    guides: Mapping[str, float],
+) -> None:
+    """Draw a mark a seed, by row and by kind of run; a legend above names the kinds.
+
+    Args:
+        values: of each row and kind, one number a seed.
+        colours: of the rows, from the top.
+        marks: how those of each kind look; kinds stand below each other in a row.
+        guides: names and places of dotted uprights.
+    """
+    rows, kinds = list(colours), list(marks)
+    room = 0.8 / len(kinds)
+    for (row, kind), seeds in values.items():
+        middle = rows.index(row) + room * (kinds.index(kind) - (len(kinds) - 1) / 2)
+        shifts = (torch.arange(len(seeds)) + 0.5) / len(seeds) - 0.5
+        heights = middle + 0.9 * room * shifts
+        ax.plot(list(seeds), heights, linestyle="none", color=colours[row], **marks[kind])
+    for kind, mark in marks.items():
+        ax.plot([], [], linestyle="none", color="0.3", label=kind, **mark)
+    above = (0.4, 1.1)
+    ax.legend(loc="lower center", bbox_to_anchor=above, ncols=len(kinds), frameon=False, fontsize=9)
+    for name, x in guides.items():
+        ax.axvline(x, color="0.5", linestyle=":")
+        ax.text(
+            x - 0.008, 0.45, name, rotation=90, ha="right", va="center", color="0.35", fontsize=9
+        )
+    ax.set_yticks(range(len(rows)), rows)
+    ax.set_ylim(len(rows) - 0.5, -0.5)
+
+
 def strips(
     ax: Axes,
     rows: Mapping[str, Tensor],

@@ -232,7 +232,7 @@ def scored(
     price: Price,
     losses: Sequence[tuple[float, float]],
     steep: Sequence[float],
-    models: Sequence[TinyTransformer] = (),
+    models: Sequence[TinyTransformer],
 ) -> str:
     """What the heads look at, how it trained, and a question where it falls short.
 
@@ -242,7 +242,7 @@ def scored(
         price: the class, or an encoding of it that was trained.
         losses: of each seed, at 64 and at 512 bytes, in nats a byte.
         steep: of each seed, that of the steep lines at 64.
-        models: of each seed, the trained model; without them, the price alone tells who attends.
+        models: of each seed, the trained model.
     """
     weights = price_by_distance(price).softmax(-1)
     lines = []
@@ -270,7 +270,7 @@ def scored(
         f"below the steep lines by more than {GAIN}: in {sum(won)} of {len(won)} seeds; "
         f"no rise of {RISE} up to {READ} bytes: in {sum(level)} of {len(level)}"
     )
-    attend = all(map(heads_that_attend, models)) if models else nailed < len(weights)
+    attend = all(map(heads_that_attend, models))
     if any(reads_ahead(model) for model in models):
         lines.append(
             "… Not yet. What the model says at a byte changes with a later byte. By which way does "

@@ -82,13 +82,6 @@ def flawed_runs(encoding: str) -> list[Run]:
     return fair
 
 
-def wrong_keys(encoding: str) -> list[str]:
-    """The keys whose values in the runs of an encoding are not those of the fair ones."""
-    settings = ("steps", "lr", "judged", "protocol", "seed")
-    flawed, fair = flawed_runs(encoding), fair_runs(encoding)
-    return [key for key in settings if {run[key] for run in flawed} != {run[key] for run in fair}]
-
-
 def published() -> list[Run]:
     """All runs behind the table that the referee is sent."""
     return [run for encoding in ENCODINGS for run in flawed_runs(encoding)]

@@ -120,7 +120,7 @@ def draw_scoreboard(
     columns: Mapping[str, str],
     title: str = "",
     *,
-    totals: bool = True,
+    totals: bool | str = True,
 ) -> Figure:
     """Draw a table of ✓ and ✗, each with its number, and how many ✓ each row has.
 
@@ -130,7 +130,7 @@ def draw_scoreboard(
             ``UNCLEAR``, it is pale blue and has "≈".
         columns: their names and, under each, a yardstick.
         title: over the whole.
-        totals: whether to write how many ✓ a row has.
+        totals: whether to write how many ✓ a row has; a string is the heading over them.
     """
     if not board or not columns:
         raise ValueError(f"board and columns must not be empty, got {board!r} and {columns!r}")
@@ -152,6 +152,8 @@ def draw_scoreboard(
                 ax.text(width - 0.4, row, f"{count} of {width}", va="center", weight="bold")
     names = [f"{textwrap.fill(column, 14)}\n({columns[column]})" for column in columns]
     ax.set_xticks(range(width), names, fontsize=9.5)
+    if isinstance(totals, str):
+        ax.text(width - 0.4, -0.55, totals, va="bottom", fontsize=9.5)
     ax.set_yticks(range(height), list(board), fontsize=11)
     _without_lines(ax)
     return fig
@@ -285,7 +287,11 @@ def draw_visits(
 
 
 def draw_properties(
-    properties: Mapping[str, Mapping[str, bool]], promises: Collection[str], title: str = ""
+    properties: Mapping[str, Mapping[str, bool]],
+    promises: Collection[str],
+    title: str = "",
+    *,
+    total: str = "",
 ) -> Figure:
     """Draw which properties encodings have: those that they owe and how many, then the promises.
 
@@ -295,6 +301,7 @@ def draw_properties(
         properties: encoding → property → whether it holds.
         promises: those of the properties that are none of the duties.
         title: over the whole.
+        total: the heading over how many duties each keeps.
     """
     names = list(next(iter(properties.values())))
     owed = [name for name in names if name not in promises]
@@ -309,11 +316,11 @@ def draw_properties(
             ax.add_patch(Rectangle((place - 0.48, row - 0.44), 0.96, 0.88, color=colour))
             mark = "✓" if holds[name] else "✗"
             ax.text(place, row, mark, ha="center", va="center", weight="bold")
-        total = f"{sum(holds[name] for name in owed)} of {len(owed)}"
-        ax.text(len(owed) - 0.1, row, total, ha="center", va="center", weight="bold")
+        kept = f"{sum(holds[name] for name in owed)} of {len(owed)}"
+        ax.text(len(owed) - 0.1, row, kept, ha="center", va="center", weight="bold")
     labels = [name.replace(" = ", "\n= ") for name in owed]
     labels += [f"{name}\n(a promise)" for name in promised]
-    ax.set_xticks(places, labels, fontsize=9.5)
+    ax.set_xticks([*places, len(owed) - 0.1], [*labels, total], fontsize=9.5)
     ax.set_yticks(range(len(properties)), list(properties), fontsize=11)
     _without_lines(ax)
     fig.suptitle(title)

@@ -28,12 +28,7 @@
 # %% tags=["nbval-ignore-output"]
 import course_lab
 
-device = course_lab.start(
-    doors=["bias", "values"],
-    title="Lesson 04: relative",
-    description="The strip of four doors, bias and values open. By scheme: shaw: bias, values; "
-    "transformer_xl: bias; t5: bias; deberta: bias.",
-)
+device = course_lab.start(doors=["bias", "values"], title="Lesson 04: relative")
 
 # %% [markdown]
 # ## A number for each offset
@@ -165,9 +160,9 @@ plots.show(
 # ## Move the text
 #
 # Encodings so far add a vector $E_i$ to the word at position $i$: a row of a learned table, or
-# sinusoids. Trained as above, both name place 3 too. So why not name the places?
+# sinusoids. Trained as above, both learn all three tasks. So why not name the places?
 #
-# Each model now reads the same texts 50 positions on. A token keeps its *place* in the text. Its
+# Each model now reads such texts 50 positions on. A token keeps its *place* in the text. Its
 # **position**, the number that the model is given, is 50 higher.
 
 # %% tags=["plumbing", "picture"]
@@ -202,11 +197,18 @@ ROWS = {  # steps, and the last start of a training text
 titles = {"accuracy": "at positions 0 to 8", "moved": "at 50 to 58: offsets answer as before"}
 
 
+RECORDED = {  # the tasks, as the table of runs calls them
+    "before": "the token before",
+    "place 0": "place 0",
+    "place 3": "place 3",
+}
+
+
 def worst(row, task, column):
     """The share right in the worst seed."""
     encoding, steps, starts = ROWS[row]
-    name = {"before": "the token before"}.get(task, task)
-    return rows_of(encoding, heads=2, steps=steps, task=name, starts=starts)[column].min()
+    recorded = rows_of(encoding, heads=2, steps=steps, task=RECORDED[task], starts=starts)
+    return recorded[column].min()
 
 
 of_numbers = {
@@ -302,9 +304,8 @@ from course_lab import explorers
 explorers.ladder()
 
 # %% [markdown]
-# From the edge, places are a **ladder**, with a rung for each. **Climb on:** without noise, choose
-# place 2, then place 3. With slopes from 1 to 6, how many heads does each take, and how large are
-# their factors? Then add noise again.
+# Then go on **without noise**: choose place 2, then place 3. With slopes from 1 to 6, how many
+# heads does each take, and how large are their factors? Then add noise again.
 
 # %% tags=["plumbing"]
 # The answer
@@ -330,7 +331,13 @@ def by_hand(slopes, place, noise=0.0):
 
 
 _, right = by_hand((2, 1), 1)
-guess.reveal("always" if right == 1 else "half of the time" if right > 0.4 else "hardly …")
+guess.reveal(
+    "always"
+    if right == 1
+    else "half of the time"
+    if right > 0.4
+    else "hardly above guessing: lines only know far and near"
+)
 RUNGS = {1: (2, 1), 2: (3, 2, 1), 3: (5, 3.5, 2.5, 1.5)}
 NOISES = {f"1 in {size:,}": 1 / size for size in (100, 1_000, 10_000, 100_000)}
 rows = []
@@ -345,16 +352,16 @@ for place, slopes in RUNGS.items():
             ),
         }
     )
-gentler = by_hand((6, 3, 2, 1), 3)[0].abs().max()
-print(f"place 3 with slopes 6, 3, 2, 1: largest factor {gentler:,.0f}. And with yours?")
+wider = by_hand((6, 3, 2, 1), 3)[0].abs().max()
+print(f"place 3 with slopes 6, 3, 2, 1: largest factor {wider:,.0f}. And with yours?")
 pd.DataFrame(rows).set_index("asked for")
 
 # %% [markdown]
 # **Look:** two slopes name place 1, always. Both heads like key 0 best. Subtract so much of the
-# steep one that key 0 cancels, and key 1 is on top. Each rung takes one slope more here, and larger
-# factors, which multiply noise too.
+# steep one that key 0 cancels, and key 1 is on top. Places are a **ladder**: each rung takes one
+# slope more here, and larger factors, which multiply noise.
 #
-# **Exercise 1 ★★★ Single out.** The explorer fits all queries at once. Now make the *last* query's
+# **Exercise 1 ★★★ Single out.** The explorer fits all queries. Now make the *last* query's
 # sum exact. With two heads it is 0 at key 0 and 1 at key 1; with three, 0 at keys 0 and 1, and 1 at
 # key 2. Write `single_out(slopes, n)` for any number of heads and n keys: from `slopes` (heads,),
 # float64, all different, the factors (heads,). (Beyond key heads − 1 the sum may be anything.)
@@ -464,14 +471,14 @@ plots.show(
 
 # %% [markdown]
 # **Look:** training climbs to place 1 in 1,500 steps, and to place 2 in 5,000, in most seeds. At
-# place 3, 1,500 steps end little above no encoding, and 5,000 far from 98 %. In 1,500 steps, at any
-# of three rates, Adam does not find even the factors alone (blue, below no encoding).
+# place 3, 1,500 steps end little above no encoding, and 5,000 far from 98 %. There, in 1,500 steps
+# at any of three rates, Adam does not find even the factors alone (blue, below no encoding).
 # [Up the ladder](closer/04_up_the_ladder.ipynb) asks why.
 #
 # ## A vector for each offset
 #
-# Would it help to say more than a number? Shaw et al. (2018) learn two *vectors* for each offset,
-# one for keys and one for values:
+# An offset can have more than a number. Shaw et al. (2018) learn two *vectors* for each, one for
+# keys and one for values:
 #
 # $$s_{ij} = \frac{q_i \cdot (k_j + a^K_c)}{\sqrt d}, \qquad
 # y_i = \sum_j w_{ij}\,(v_j + a^V_c), \qquad c = \operatorname{clip}(j - i, -k, k)$$
@@ -493,11 +500,11 @@ def literal(q, table):  # (n, d) and (2k + 1, d) → (n, n), unscaled
 from course_utils.encodings.functional import offset_matrix, shaw_scores, shaw_values, t5_bucket
 
 q, table = torch.randn(12, 16), torch.randn(9, 16)
-seen = offset_matrix(torch.arange(12), torch.arange(12))
+offsets = offset_matrix(torch.arange(12), torch.arange(12))
 w = literal(q, table).softmax(-1)
-door_4 = (w[..., None] * table[seen.clamp(-4, 4) + 4]).sum(1)  # (n, d)
-assert torch.allclose(literal(q, table), shaw_scores(q, table, seen), atol=1e-4)
-assert torch.allclose(door_4, shaw_values(w, table, seen), atol=1e-4)
+door_4 = (w[..., None] * table[offsets.clamp(-4, 4) + 4]).sum(1)  # (n, d)
+assert torch.allclose(literal(q, table), shaw_scores(q, table, offsets), atol=1e-4)
+assert torch.allclose(door_4, shaw_values(w, table, offsets), atol=1e-4)
 size = f"{4 * 1024**2 * 64 // 2**20} MiB"  # float32
 print(f"1,024 tokens, d = 64: `vectors` fills {size}, which all heads of a layer may share;")
 print("its product with q fills as much again for each head")
@@ -583,24 +590,13 @@ for task in ("place 0", "the token before"):
     right = shares_right("none", layers=2, heads=2, task=task)
     print(f"no encoding, two layers: {task} in {(right >= 0.98).sum()} of {len(right)} seeds")
 fig, ax = plt.subplots(figsize=(8, 3.2))
-colors = {scheme: plots.identity("shaw").colour for scheme in SCHEMES if "Shaw" in scheme}
-colors |= {"no encoding": plots.identity("none").colour, "numbers": "C1"}
-for (scheme, size), right in dots.items():
-    row = list(SCHEMES).index(scheme) + 0.27 * (list(SIZES).index(size) - 1)
-    rows = [row + 0.08 * (seed - (len(right) - 1) / 2) for seed in range(len(right))]
-    ax.plot(right, rows, linestyle="none", color=colors[scheme], **SIZES[size][2])
-for size, (_, _, mark) in SIZES.items():
-    ax.plot([], [], linestyle="none", color="0.3", label=size, **mark)
-ax.legend(loc="lower center", bbox_to_anchor=(0.45, 1.1), ncols=3, frameon=False, fontsize=9)
-ax.set_yticks(range(len(SCHEMES)), list(SCHEMES))
-ax.set(ylim=(len(SCHEMES) - 0.5, -0.5), xlim=(0.15, 1.05))
+shaw = plots.identity("shaw").colour
+colors = dict(zip(SCHEMES, (plots.identity("none").colour, "C1", shaw, shaw), strict=True))
+marks = {size: mark for size, (_, _, mark) in SIZES.items()}
+figures.seeds_by_row(ax, dots, colors, marks, {"guessing": 0.2, "98 %": 0.98})
+ax.set_xlim(0.15, 1.05)
 ax.set_xlabel("right answers at place 3, a mark a seed; four heads in all")
 ax.set_title("Place 3: two of Shaw's layers name it, one takes more steps")
-for share, what in ((0.2, "guessing"), (0.98, "98 %")):
-    ax.axvline(share, color="0.5", linestyle=":")
-    ax.text(
-        share - 0.008, 0.4, what, ha="right", va="center", fontsize=9, color="0.35", rotation=90
-    )
 described = ", ".join(
     f"{scheme}, {size} {min(s):.2f} to {max(s):.2f}" for (scheme, size), s in dots.items()
 )
@@ -613,8 +609,8 @@ plots.show(
 # %% [markdown]
 # **Look:** no single layer here names place 3 in 1,500 steps. In 6,000, at a smaller rate, Shaw's
 # does in each of three seeds. Two of Shaw's layers do in 1,500; without door 4, in none of three
-# seeds. (Two layers *without any encoding* name the token before and place 0: a mask tells places
-# too, Haviv et al. 2022.)
+# seeds; numbers do in one of three. (Two layers *without any encoding* name the token before and
+# place 0: a mask tells places too, Haviv et al. 2022.)
 #
 # How do Shaw's two layers do it? In layer 2 a head gives key 3 almost all weight. After training we
 # take the offsets out of layer 2's scores.

@@ -202,19 +202,13 @@ plots.show(
     )
     + ".",
 )
-generator, sizes = torch.Generator().manual_seed(0), []
-for _ in range(1000):
-    shuffled = costs.clone()
-    shuffled[:, 3] = costs[torch.randperm(len(costs), generator=generator), 3]
-    sizes.append(float(chooser.undominated(shuffled).sum()))
 print("beaten, by all four columns:", ", ".join(table.index[~front.numpy()]))
-print(f"memory dealt out to the names by chance leaves {sum(sizes) / len(sizes):.0f} on average")
 
 # %% [markdown]
 # **Look:** the number can only grow, since who beats you by four columns has beaten you by two.
-# `sandwich` beats `rope` by three columns; less memory saves `rope`. But memory dealt out by chance
-# saves nearly as many. So the table does not choose. Which costs do *you* pay? Three follow, and
-# each becomes a question.
+# `sandwich` beats `rope` by three columns; less memory saves `rope`. By four only five are
+# beaten. So
+# the table does not choose. Which costs do *you* pay? Three follow, and each becomes a question.
 #
 # ## The first cost: length
 #
@@ -240,8 +234,9 @@ print(f"    the same, less a control, cut, after 100 steps more at 64: {both_tun
 
 # %% [markdown]
 # **Look:** as trained, RoPE loses far more at once than cut. After 100 steps at 512 it is 0.06
-# behind the cut text, and half of that is due to the steps: at 64 they cost the control, too. So
-# those who cut or train on pay little of the rise. We ask: how long are the *texts*, and may I cut?
+# behind the cut text, and 0.03 behind a control that trained on, too. So those who cut, or train on
+# at the length that they read, pay little of the rise. We ask: how long are the *texts*, and may I
+# cut?
 #
 # ## The second cost: training
 #
@@ -307,13 +302,14 @@ plots.show(
 
 # %% [markdown]
 # **Look:** `tents` goes from the lowest loss to the highest. Who is lowest now is open: T5 by the
-# mean, `none` in one seed of two. So a small lead after 1,200 steps may not last. We ask: how far
+# mean, `none` in the second seed. So a lead after 1,200 steps may not last. We ask: how far
 # *behind* the best may a loss be?
 #
 # ## The third cost: the kernel
 #
 # Fast attention is a *fused kernel*: one program that never stores the matrix of weights. A *plain
-# kernel* takes q, k and v, hides later words, and adds nothing to the scores. RoPE needs no more,
+# kernel* takes q, k and v, can hide later words, and adds nothing to the scores. RoPE needs no
+# more,
 # since it turns q and k before. But ALiBi lowers each score by $m$ for each step of distance.
 
 # %%
@@ -348,32 +344,7 @@ guess.reveal("one" if same else "no number will do: the bias has to be passed")
 
 
 # %% tags=["plumbing"]
-# The same, drawn; and 1,024 words in bfloat16
-from course_utils.encodings.functional import sandwich_bias, sinusoidal_table
-
-
-def attend_with(q, k, v, parts):
-    """Attention in a plain kernel, with ALiBi by numbers that add up to each key's position."""
-    more_of_q, more_of_k = torch.zeros(2, *q.shape[:-1], 8, device=device, dtype=q.dtype)
-    more_of_q[..., : len(parts)] = (m * 32**0.5).view(4, 1, 1)
-    more_of_k[..., : len(parts)] = torch.stack(parts, dim=-1)
-    wider_q, wider_k = torch.cat([q, more_of_q], dim=-1), torch.cat([k, more_of_k], dim=-1)
-    return attend(wider_q, wider_k, pad(v, (0, 8)), is_causal=True, scale=32**-0.5)[..., :32]
-
-
-j = torch.arange(1024, device=device)
-halves = torch.randn(3, 1, 4, 1024, 32, device=device).bfloat16()
-exact = attend_with(*halves.float(), [j])
-for label, parts in {
-    "j in one number": [j],
-    "j % 256 and the rest": [j % 256, j - j % 256],
-}.items():
-    error = (attend_with(*halves, parts) - exact).norm() / exact.norm()
-    print(f"1,024 words in bfloat16, {label + ':':21} {error:.1%} off")
-codes = sinusoidal_table(j.double(), 128)
-gap = (codes @ codes.T - 64 - 8 * sandwich_bias(j.double() - j[:, None], n_heads=1)).abs().max()
-print(f"Sandwich's bias by 128 numbers: {gap:.0e} off")
-
+# The same, drawn
 fig, ax = plt.subplots(figsize=(9, 2.4))
 ax.set(xlim=(-1.9, 14.4), ylim=(-1.6, 2.3))
 ax.set_axis_off()
@@ -391,7 +362,7 @@ ax.text(1.6, -1.0, r"$q_i \cdot k_j\,/\sqrt{d}\;+\;m\,j$", va="center", size=14)
 ax.text(4.95, -1.0, r"$-\;m\,i$", va="center", size=14, color="0.35")
 ax.plot([4.85, 6.3], [-1.25, -0.75], color="tab:red", linewidth=1.2)
 ax.text(6.7, -1.0, "the same for all keys of a query: softmax cancels it", va="center", size=11)
-ax.set_title("ALiBi in a plain kernel: one number more in q and in k (two in bfloat16)")
+ax.set_title("ALiBi in a plain kernel: one number more in q and in k")
 plots.show(
     fig,
     "Query i and key j as bars of 32 numbers, each with one orange cell more: m times the root of "
@@ -401,9 +372,8 @@ plots.show(
 
 # %% [markdown]
 # **Look:** softmax cancels what all keys of a query share, so $m j$ is enough. It goes on rising
-# for later words, so these must be hidden. (`bfloat16` has all whole numbers up to 256 only, so a
-# longer text takes two. Sandwich's bias is a dot product of sinusoidal codes: 128 would do. We
-# allow two.)
+# for later words, so these must be hidden. (In bfloat16, which rounds positions past 256, it takes
+# [two numbers](closer/10_in_practice.ipynb).) We allow that, and no more.
 #
 # Which kernel does each of the 17 need? That depends on what it adds to the scores:
 
@@ -413,8 +383,8 @@ for kind, rows in facts.groupby("adds", sort=False):
 
 # %% [markdown]
 # **Look:** *nothing* and *a straight price* fit a plain kernel. *Numbers* are a bias, the same for
-# every text, which some kernels take. What *asks the word* takes a kernel of its own, or a bias for
-# each text; Shaw changes the sum, too. We ask: which *attention* have I?
+# every text, which some kernels take. What *asks the word* is another bias for each text. We ask:
+# which *attention* have I?
 #
 # ## Five questions
 #
@@ -430,7 +400,7 @@ rules = {
     "reads": ("both ways", "those not trained so"),
     "texts": ("16 times as long", "those that clearly rise by more than 0.1"),
     "starts": ("anywhere", "those whose weights change as positions move"),
-    "attention": ("plain", "those that one or two numbers more do not make"),
+    "attention": ("plain", "those that two numbers more do not make"),
     "behind": (0.1, "those clearly more above the best left"),
 }
 rows = [
@@ -460,8 +430,8 @@ explorers.chooser(reads="both ways", texts="16 times as long", attention="plain"
 #
 # <details><summary>Answers</summary>
 #
-# 1: *reads*. Both ways the price is no straight line. 2: All that open door 1: they change the
-# word's vector.
+# 1: *reads*. Both ways the price is no straight line. 2: Five, and all open door 1: they change
+# the word's vector.
 #
 # </details>
 #
@@ -522,6 +492,10 @@ def draw_box(x, y, name, number, **style):
     ax.text(middle, y + 0.18, number, ha="center", va="center", size=9.5, color="0.2")
 
 
+def signed(gap):
+    return f"{gap.mean:+.3f} ± {gap.margin:.3f}".replace("-", "−")
+
+
 def is_undecided(gap, job):
     """Whether the interval of a gap crosses the job's yardstick; that of the first is 0 wide."""
     return gap.mean + gap.margin > within[job]
@@ -534,7 +508,7 @@ def frame_of(x, gap, job):
     return {"facecolor": PALE if x else BLUE}
 
 
-steep_in_words, rope_cut = {}, {}
+beside = {}  # job → what others lose there, less the first
 for y, (job, answers) in enumerate(asked.items()):
     if y == 0 or kernels[y] != kernels[y - 1]:  # a line beside the rows of one kernel
         same = next((n for n in range(y, len(jobs)) if kernels[n] != kernels[y]), len(jobs)) - y
@@ -553,16 +527,17 @@ for y, (job, answers) in enumerate(asked.items()):
     under = [f"{', '.join(others) or 'any'}: {fits}"]
     read = 64 * chooser.TIMES[answers.get("texts", "as in training")]
     if read > 64 and "reads" not in answers and left[job]:
-        gap = change(uncut, {"encoding": left[job][0], "read": read}, cut)
-        rope_cut[job] = f"{gap.mean:+.3f} ± {gap.margin:.3f}".replace("-", "−")
-        under.append(f"rope, cut: {rope_cut[job]}")
+        gaps = {"cut rope": change(uncut, {"encoding": left[job][0], "read": read}, cut)}
+        if steep := chooser.steep(within[job], **answers):
+            gaps["steep"] = steep.behind
+        beside[job] = ", ".join(f"{name} {signed(gap)}" for name, gap in gaps.items())
+        under.append(", ".join(f"{name} {signed(gap).split()[0]}" for name, gap in gaps.items()))
     ax.text(LABEL, y + 0.03, "\n".join(under), size=9, color="0.15", va="top")
     gaps = chooser.behind_best(**answers)
     loss = chooser.facts(answers.get("reads", chooser.CAUSAL))
     loss = loss[f"loss_{chooser.TIMES[answers.get('texts', 'as in training')]}"]
     for x, name in enumerate(left[job][:SHOWN]):
-        gap = f"+{gaps[name].mean:.3f} ± {gaps[name].margin:.3f}"
-        number = gap if x else f"first, at {loss[name]:.2f}"
+        number = signed(gaps[name]) if x else f"first, at {loss[name]:.2f}"
         draw_box(x, y, name, number, **frame_of(x, gaps[name], job))
     if not left[job]:
         ax.text(0.07, y, "nobody", va="center", size=11)
@@ -571,48 +546,34 @@ for y, (job, answers) in enumerate(asked.items()):
         words = [f"{len(more)} more,", f"to +{gaps[more[-1]].mean:.3f}"]
         words += [f"(undecided: {', '.join(unsure)})"] if unsure else []
         ax.text(5.87, y, "\n".join(words), va="center", size=9)
-    steep = chooser.steep(within[job], **answers)
-    steep_in_words[job] = "not measured"
-    if steep and steep.behind:
-        gap, is_below = steep.behind, steep.behind.below()
-        in_words = f"{abs(gap.mean):.3f} ± {gap.margin:.3f}"
-        if is_below:
-            beside = min(len(left[job]), SHOWN)
-            frame = {"facecolor": "white", "edgecolor": DRAWN_BY_US["steep"]}
-            draw_box(beside, y, "steep", f"−{in_words}", **frame)
-        sign = "" if is_below else "−" if gap.mean < 0 else "+"
-        steep_in_words[job] = sign + in_words + (" below the first" if is_below else "")
 ax.text(0, -0.65, "left: the first with its loss, others with how much more", va="center", size=10)
 hardly = chooser.facts(chooser.BOTH_WAYS)["loss"][["sinusoidal", "learned"]]
 notes = [
     "Blue: the whole interval is within 0.1 nats of the first. Dotted: undecided, it crosses 0.1. "
-    "Magenta frame: steep, which we drew, clearly lower.",
-    "Losses both ways are of hidden bytes, and stand apart; there "
+    "Steep: drawn by us.",
+    "An encoder's losses are of hidden bytes, three seeds: compare them with each other. There "
     + " and ".join(f"{name} ({mean:.1f})" for name, mean in hardly.items())
     + " had hardly learned.",
+    "A sliding cache: losses at 64 bytes from position 0. xPos must turn its keys anew each time.",
 ]
 ax.text(BRACKET, len(jobs) - 0.4, "\n".join(notes), size=9, color="0.3", va="top")
 ax.set_title(
-    "After 1,200 steps: in a plain kernel RoPE is left, and for long texts uncut\n"
-    "ALiBi, behind RoPE on cut ones. With other kernels several are left"
+    "After 1,200 steps: a plain kernel leaves RoPE, and for long texts uncut ALiBi,\n"
+    "which RoPE beats on cut ones. With other kernels several are left"
 )
 plots.show(
     fig,
     "A row a job: who is left, the lowest loss first, each with its distance from the first and "
     "half of the 95 % interval, in a dotted frame where that interval crosses 0.1. Left: "
     + "; ".join(f"{job}: {', '.join(names) or 'nobody'}" for job, names in left.items())
-    + ". In a magenta frame, where it is clearly lower, steep, which this course drew; its loss "
-    "less that of the first: "
-    + "; ".join(f"{job} {words}" for job, words in steep_in_words.items())
-    + ". RoPE, which reads such a text cut, less the first: "
-    + "; ".join(f"{job} {gap}" for job, gap in rope_cut.items())
-    + ".",
+    + ". Beside a long text uncut, RoPE that reads it cut, and steep, which this course drew, less "
+    "the first: " + "; ".join(f"{job}: {gaps}" for job, gaps in beside.items()) + ".",
 )
 
 # %% [markdown]
 # **Look:** RoPE is not wrong, and the first picture charged it for what need not be done: cut, it
 # reads a long text better than ALiBi does uncut, and about as well as the best. (A task that needs
-# what was cut away cannot cut.) With a sliding cache only RoPE and ALiBi were run
+# what was cut away cannot cut.) A sliding cache was run, byte by byte, with RoPE and ALiBi only
 # ([closer look](closer/10_in_practice.ipynb)).
 
 
@@ -755,7 +716,7 @@ if check_somebodys_favourite.verdict(somebodys_favourite).kind == "right":
     )
     ax.set_ylim(1.2, 1.5)
     ax.xaxis.set_major_formatter("{x:,.0f}")
-    ax.set_title(f"Full: somebody's favourite. RoPE is {of_seeds}, by the means in none")
+    ax.set_title(f"Full: somebody's favourite, by the means. RoPE is {of_seeds}")
     plots.show(
         fig,
         "Encodings as points, memory to the right, loss upwards; those with more of it or a loss "
@@ -770,8 +731,7 @@ if check_somebodys_favourite.verdict(somebodys_favourite).kind == "right":
 
 # %% [markdown]
 # **Look:** a favourite is always on the front, but not every row of the front is a favourite. And
-# memory is a matter of code and of length: if texts of 256 words are cut for the loss only, as
-# here,
+# memory is a matter of code and of length: with the memory of 256 words, and the loss still at 64,
 # RoPE is a favourite in all seeds.
 
 # %% [markdown]
@@ -830,16 +790,16 @@ myths.settle(
 # %% [markdown]
 # ## In five lines
 #
+# All after 1,200 steps. (After 12,000 two seeds do not part RoPE, `none`, ALiBi.)
+#
 # - A language model: RoPE; cut texts that are longer than in training, or train on with longer
-#   ones. xPos ties. (After 1,200 steps.)
-# - Long texts uncut, in a plain kernel: ALiBi, at 64 bytes 1.40 against RoPE's 1.25. At 1024 our
-#   `steep`, and RoPE on the text cut, were clearly lower.
-# - Uncut, in a kernel that takes a bias: Sandwich, T5, perhaps KERPLE. In any: Transformer-XL,
-#   DeBERTa, these, perhaps Shaw.
-# - An encoder: RoPE in a plain kernel, unopposed. In any: Transformer-XL, perhaps DeBERTa, RoPE,
-#   T5.
-# - After 12,000 steps two seeds tell RoPE from neither `none` nor ALiBi. Large models: not
-#   measured.
+#   ones. On cut texts xPos ties.
+# - Long texts uncut, in a plain kernel: ALiBi, at 64 bytes 1.40 against RoPE's 1.25. At 1024 cut
+#   RoPE and `steep` were clearly lower.
+# - Uncut, in a kernel that takes a bias: Sandwich, T5, again behind these two. In any:
+#   Transformer-XL, DeBERTa.
+# - An encoder: RoPE in a plain kernel, where two others hardly learned. In any: Transformer-XL.
+# - Not measured: large models, images, most caches.
 #
 # **Read next:** [RoPE in some layers](https://arxiv.org/abs/2501.18795).
 # **Next:** [lesson 11](11_capstone.ipynb), [at work](closer/10_in_practice.ipynb),

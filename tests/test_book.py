@@ -220,9 +220,9 @@ def test_a_figure_stands_in_the_book_once():
 
 def test_what_only_leads_about_a_screen_is_left_out_and_names_of_exercises_stay():
     moves = '<p class="om-moves">Moves: <a href="#explorer-a-1">a</a></p>'
-    thumbnail = '<img class="om-thumbnail" alt="">'
+    glyph = '<svg class="om-glyph"></svg>'
     above = '<p class="om-above">Above: <a href="#exercise-1">Exercise 1</a></p>'
     place = '<p><span id="exercise-1"></span>Exercise 1</p>'
-    body = book_page.on_paper(f"<section>{moves}{thumbnail}{above}{place}</section>")
-    assert "Moves" not in body and "<img" not in body
+    body = book_page.on_paper(f"<section>{moves}{glyph}{above}{place}</section>")
+    assert "Moves" not in body and "<svg" not in body
     assert "Above: Exercise 1" in body and "exercise-1" not in body

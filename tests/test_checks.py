@@ -29,9 +29,10 @@ def test_the_reference_is_right(check):
 @every_check
 def test_a_known_mistake_gets_its_own_diagnosis(check):
     for mistake in check.mistakes:
-        verdict = check.verdict(mistake.answer)
-        assert (verdict.kind, mistake.name in verdict.text) == ("mistake", True), verdict.text
-        assert mistake.question in verdict.text and "explains" not in verdict.text
+        for answer in mistake.answers:
+            verdict = check.verdict(answer)
+            assert (verdict.kind, mistake.name in verdict.text) == ("mistake", True), verdict.text
+            assert mistake.question in verdict.text and "explains" not in verdict.text
 
 
 @every_check

@@ -466,10 +466,15 @@ def clamped_by_the_mean(q, k, farthest):
     return clamped(q, k, farthest, near.mean(1, keepdim=True).expand_as(near))
 
 
-def clamped_by_the_smaller(q, k, farthest):
-    places = torch.arange(len(q))
-    far = turned(q, torch.full((len(q),), farthest)) @ k.T
-    return torch.minimum(turned(q, places) @ turned(k, places).T, far) / q.shape[-1] ** 0.5
+def clamped_by(choose):
+    """Both scores of each pair, of which ``choose`` takes one."""
+
+    def scores(q, k, farthest):
+        places = torch.arange(len(q))
+        far = turned(q, torch.full((len(q),), farthest)) @ k.T
+        return choose(turned(q, places) @ turned(k, places).T, far) / q.shape[-1] ** 0.5
+
+    return scores
 
 
 def clamped_by_rows(q, k, farthest):
@@ -560,12 +565,6 @@ def clamped_hidden_in_the_gap(q, k, farthest):
     places = torch.arange(len(q))
     back = places[:, None] - places
     return right_clamp(q, k, farthest).masked_fill(back == farthest, -1.0)
-
-
-def clamped_by_the_larger(q, k, farthest):
-    places = torch.arange(len(q))
-    far = turned(q, torch.full((len(q),), farthest)) @ k.T
-    return torch.maximum(turned(q, places) @ turned(k, places).T, far) / q.shape[-1] ** 0.5
 
 
 def clamped_from_the_query_after_the_key(q, k, farthest):
@@ -778,8 +777,8 @@ test_natural_mistakes_are_named = wrong_answers(
             (clamped_without_a_transpose, "no feature meets its like"),
             (clamped_with_an_if, "at once, by `if`"),
             (clamped_by_the_mean, "their mean"),
-            (clamped_by_the_smaller, "the smaller of two scores"),
-            (clamped_by_the_larger, "the larger of two scores"),
+            (clamped_by(torch.minimum), "the smaller of two scores"),
+            (clamped_by(torch.maximum), "the larger of two scores"),
             (
                 clamped_by_two_masks(lambda back, far: back <= far, lambda back, far: back >= far),
                 "gets both scores",

@@ -253,11 +253,6 @@ def in_perplexities(losses):
     return (losses.exp() - losses.exp().amin(0)).amax(1).argmin().item()
 
 
-def weighted_by_length(losses):
-    weights = torch.arange(1.0, losses.shape[1] + 1)
-    return ((losses - losses.amin(0)) * weights).amax(1).argmin().item()
-
-
 def mean_above_zero(losses):
     regret = losses - losses.amin(0)
     means = [row[row > 0].mean().item() if (row > 0).any() else 0.0 for row in regret]
@@ -285,6 +280,23 @@ def nearly_equal(margin):
 def to_hundredths(losses):
     regret = ((losses - losses.amin(0)) * 100).round() / 100
     return regret.amax(1).argmin().item()
+
+
+def of_squares(losses):
+    return regret_table(losses**2).amax(1).argmin().item()
+
+
+def search_from_one(losses):
+    """The best of a length is looked for from 1 on, so it is never above 1."""
+    largest = []
+    for row in losses.tolist():
+        best = [min(1, *column) for column in zip(*losses.tolist(), strict=True)]
+        largest.append(max(loss - least for loss, least in zip(row, best, strict=True)))
+    return largest.index(min(largest))
+
+
+def without_keepdim(losses):
+    return (losses - losses.min(1).values).amax(1).argmin().item()
 
 
 test_wrong_answers_get_a_fitting_word = wrong_answers(
@@ -344,7 +356,13 @@ test_wrong_answers_get_a_fitting_word = wrong_answers(
             (soft_maximum(40), "regrets of all lengths count"),
             (best_somewhere, "best at some length"),
             (in_perplexities, "exp(loss)"),
-            (weighted_by_length, "count more at later lengths"),
+            (of_squares, "squared losses"),
+            (search_from_one, "the number with which you begin"),
+            (
+                lambda losses: regret_table(losses).max(1).values.min(0),
+                "Which of the two is the row",
+            ),
+            (without_keepdim, "Whose best do you want at each length"),
             (mean_above_zero, "regrets above 0"),
             (lambda losses: int(losses.median(1).values.argmin()), "smallest median"),
             (lambda losses: int(losses.log().mean(1).argmin()), "geometric mean"),
@@ -380,16 +398,6 @@ def two_largest(losses):
     return regret_table(losses).sort(1).values[:, -2:].sum(1).argmin().item()
 
 
-def largest_less_median(losses):
-    regret = regret_table(losses)
-    return (regret.amax(1) - regret.median(1).values).argmin().item()
-
-
-def largest_less_mean(losses):
-    regret = regret_table(losses)
-    return (regret.amax(1) - regret.mean(1)).argmin().item()
-
-
 def largest_and_mean(losses):
     regret = regret_table(losses)
     return (regret.amax(1) + regret.mean(1)).argmin().item()
@@ -407,8 +415,6 @@ test_what_readers_tried_gets_its_own_question = wrong_answers(
             (mean_and_deviation, "divided by the standard deviation there"),
             (in_deviations, "regret is divided by the standard deviation"),
             (two_largest, "another is added"),
-            (largest_less_median, "its median regret is taken away"),
-            (largest_less_mean, "its mean regret is taken away"),
             (largest_and_mean, "another is added"),
             (is_the_least, "not the number of a row"),
         ]
@@ -985,12 +991,51 @@ def below_middle_of_neighbours(costs):
     return mark(costs, {front[0], front[-1], *kept})
 
 
+def sides(costs, dtype=torch.float64):
+    """Each row's highest lower bound and its lowest upper one, within 0 and 1."""
+    a, b = (costs[:, None] - costs[None]).double().unbind(-1)
+    w = (-b / (a - b)).to(dtype)
+    lower = torch.where(a < b, w, -torch.inf).amax(1).clamp(min=0)
+    return lower, torch.where(a > b, w, torch.inf).amin(1).clamp(max=1)
+
+
+def just_above_the_lower_bound(costs):
+    w = (sides(costs)[0] + 1e-6)[:, None]
+    sums = w * costs[:, 0].double() + (1 - w) * costs[:, 1].double()
+    return sums.argmin(1) == torch.arange(len(costs))
+
+
+def bounds_of_float32(costs):
+    lower, upper = sides(costs, torch.float32)
+    return lower < upper
+
+
+def tiny_steps_from_every_bound(costs):
+    a, b = (costs[:, None] - costs[None]).double().unbind(-1)
+    ties = (-b / (a - b)).flatten()
+    w = torch.cat([torch.tensor([0.5]).double(), ties - 1e-12, ties + 1e-12])
+    w = w[(w > 0) & (w < 1)]
+    return mark(costs, (costs.double() @ torch.stack([w, 1 - w])).argmin(0).tolist())
+
+
+def both_sides_at_once(costs):
+    a, b = (costs[:, None] - costs[None]).double().unbind(-1)
+    w = (-b / (a - b)).nan_to_num()
+    return w.amin(1).clamp(min=0) < w.amax(1).clamp(max=1)
+
+
 NOT_THE_SAME = "not where both cost the same"
 test_wrong_favourites_get_a_fitting_word = wrong_answers(
     "mistake",
     {
         check_somebodys_favourite: [
             (one_sided, "from above and from below"),
+            (just_above_the_lower_bound, "so small a step"),
+            (tiny_steps_from_every_bound, "so small a step"),
+            (bounds_of_float32, "in float32"),
+            (both_sides_at_once, "thrown together"),
+            (lambda costs: torch.stack(sides(costs)), "not yet an answer"),
+            (lambda costs: torch.stack(sides(costs), 1), "not yet an answer"),
             (one_bound_for_all, "one long list"),
             (weights_of_any_size, "between 0 and 1"),
             (one_pass, "neighbours only"),

@@ -470,6 +470,39 @@ def both_in_one_call(layer, start):
     return torch.allclose(near, far, atol=1e-3)
 
 
+def one_answer_moved(texts):
+    """The lesson's own test of outputs, of 12 words, with a start."""
+
+    def test(layer, start):
+        x, p = clinic.words(layer, texts, 12), torch.arange(12)
+        return torch.allclose(layer(x, p)[0], layer(x, p + start)[0], atol=1e-3)
+
+    return test
+
+
+def beside_sixteen_further(layer, start):
+    x, p = clinic.words(layer), torch.arange(16) + start
+    return torch.allclose(weights_at(layer, x, p), weights_at(layer, x, p + 16), atol=1e-3)
+
+
+def beside_a_thousand(layer, start):
+    x, p = clinic.words(layer), torch.arange(16) + 1000
+    return torch.allclose(weights_at(layer, x, p), weights_at(layer, x, p + start), atol=1e-3)
+
+
+def after_filler(layer, start):
+    x = clinic.words(layer)
+    both = torch.cat([clinic.words(layer, n=min(start, 200), seed=3), x], dim=1)
+    own = weights_at(layer, both, None)[..., -16:, -16:]
+    near = weights_at(layer, x, torch.arange(16))
+    return torch.allclose(near, own / own.sum(-1, keepdim=True), atol=1e-3)
+
+
+def in_three_digits(layer, start):
+    (_, near), (_, far) = near_and_far(layer, start)
+    return torch.equal(near.round(decimals=3), far.round(decimals=3))
+
+
 test_right_answers_pass = right_answers(
     {
         check_near_first: [falling, every_row],
@@ -505,6 +538,14 @@ test_natural_mistakes_are_named = wrong_answers(
             (after_others_in_a_cache, "fills a cache"),
             (steps_further, "far starts are compared"),
             (tuples, "compares pairs"),
+            (one_answer_moved(3), "the lesson's test moved"),
+            (one_answer_moved(1), "the lesson's test moved"),
+            (beside_sixteen_further, "far starts are compared"),
+            (beside_a_thousand, "far starts are compared"),
+            (after_filler, "other words stand before"),
+            (compared(lambda weights: weights.sum(2)), "sums over queries"),
+            (in_three_digits, "weights are rounded"),
+            (lambda layer, start: not hasattr(layer.encoding, "rounding"), "what it is"),
             (even_diagonals, "all pairs of one offset"),
             (by_their_own_size, "by the weight's own size"),
             (without_tolerance, "for rounding"),

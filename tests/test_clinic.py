@@ -42,7 +42,7 @@ from course_lab.clinic.faulty_encodings import (
     Shortcut,
     TwoLayouts,
 )
-from course_lab.clinic.properties import _in_words, anywhere, batched, cached, causal
+from course_lab.clinic.properties import _in_words, anywhere, batched, cached, causal, doors
 from course_utils.attention.kv_cache import KVCache
 from course_utils.encodings import NAMES, ALiBi, Places, PositionalEncoding, create
 from course_utils.encodings.functional import sinusoidal_table
@@ -823,6 +823,82 @@ def test_what_softmax_cancels_has_no_gradient():
     assert complaint.startswith("number gets no gradient") and "softmax cancels" in complaint
 
 
+class Gate(PositionalEncoding):
+    """A price behind a gate that starts at 0, as in ReZero: what it multiplies waits for it."""
+
+    def __init__(self, d_model, n_heads):
+        super().__init__(d_model, n_heads)
+        self.gate = torch.nn.Parameter(torch.zeros(n_heads))
+        self.price = torch.nn.Parameter(torch.ones(n_heads))
+
+    def bias_by_offset(self, offsets):
+        return -self.gate[:, None] * torch.tanh(self.price[:, None] * offsets.abs())
+
+
+def test_what_a_gate_of_zero_multiplies_is_trained_once_the_gate_has_moved():
+    assert clinic.sound(clinic.properties(Gate))
+
+
+class Power(PositionalEncoding):
+    power = 0.5
+
+    def bias_by_offset(self, offsets):
+        return -(offsets.abs() ** self.power).expand(self.n_heads, -1)
+
+
+class MisspeltPower(Power):
+    pow = 0.8
+
+
+class UnreadNumber(Power):
+    exponent = 0.8
+
+
+class NumbersOfNumbers(PositionalEncoding):
+    slope = 2.0
+    slopes = (slope, slope / 2, slope / 4, slope / 8)
+
+    def bias_by_offset(self, offsets):
+        return -torch.tensor(self.slopes)[:, None] * offsets.abs()
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (Power, ""),
+        (NumbersOfNumbers, ""),
+        (MisspeltPower, "no method reads pow, so it changes nothing; did you mean power?"),
+        (UnreadNumber, "no method reads exponent, so it changes nothing; which"),
+    ],
+)
+def test_a_number_that_no_method_reads_is_named(make, words):
+    complaint = doors(clinic.layer(make(64, 4)))
+    assert complaint.startswith(words) and bool(complaint) == bool(words)
+
+
+class PlacesWithoutAnAxis(PositionalEncoding):
+    def embed(self, x, positions, tokens=None):
+        return x + torch.sin(positions / 10)
+
+
+class TurnWithoutAnAxis(PositionalEncoding):
+    def rotate(self, q, k, at):
+        return q * torch.cos(at.q / 10), k * torch.cos(at.k / 10)
+
+
+class LogOfDistance(PositionalEncoding):
+    def bias_by_offset(self, offsets):
+        return -offsets.abs().log().expand(self.n_heads, -1)
+
+
+class Smear(PositionalEncoding):
+    """Adds half of the word before."""
+
+    def embed(self, x, positions, tokens=None):
+        before = torch.nn.functional.pad(x, (0, 0, 1, 0))[:, :-1]
+        return x + before / 2
+
+
 def test_rows_that_start_at_zero_break_the_promise_once_they_have_moved():
     complaints = clinic.properties(RowsThatStartAtZero)
     assert "with other parameters" in complaints["shift"] and clinic.sound(complaints)
@@ -988,6 +1064,11 @@ class RootBelow(PositionalEncoding):
         (GivesWeights, "causal", "(batch, heads, queries, d_head)"),
         (NeverBegun, "causal", "super().__init__"),
         (RootBelow, "gradient", "offset to itself is 0"),
+        (PlacesWithoutAnAxis, "causal", "what does positions[..., None] add?"),
+        (TurnWithoutAnAxis, "causal", "what does at.q[..., None, :, None] add?"),
+        (LogOfDistance, "causal", "what is the logarithm of the distance 0"),
+        (Smear, "cache = whole", "What does your method see of the words before a piece"),
+        (Smear, "batch = alone", "come from words that are not of the text?"),
     ],
 )
 def test_a_usual_slip_gets_a_question(maker, broken, words):
@@ -1032,11 +1113,12 @@ def test_patients_a_c_d_and_f_are_sound_as_the_lesson_says():
     assert not broken["C"]
 
 
-def test_the_last_position_that_duties_read_is_the_one_that_messages_name():
+def test_texts_whose_later_tokens_change_leave_no_100_positions_out():
     properties_module = importlib.import_module("course_lab.clinic.properties")
-    starts = [96 * (37 * number % 85) for number in range(85)]
-    last = max(start + length - 1 for start, length in zip(starts, range(12, 97), strict=True))
-    assert last == properties_module.REACH
+    read = sorted((start, start + length) for length, start in properties_module.STARTS.items())
+    gaps = [start - end for (_, end), (start, _) in itertools.pairwise(read)]
+    assert read[0][0] == 0 and max(gaps) < 100
+    assert properties_module.REACH == read[-1][1] - 1 == 8137  # as lesson 11 says
 
 
 @pytest.mark.parametrize("name", ["bias", "values"])

@@ -83,18 +83,6 @@ def test_a_phone_says_the_sentence_between_controls_and_pictures(mounted):
     assert sentence.bounding_box()["y"] > picture.bounding_box()["y"]
 
 
-def test_an_explorer_names_the_panel_that_a_phone_shows_first(browser):
-    module = explorers.ALL["stretch"].module.replace("  columns:", "  answer: 2,\n  columns:", 1)
-    assert "answer: 2" in module
-    page = browser.new_page(viewport=PHONE)
-    start = MOUNT.format(start="{}")
-    page.set_content(f"<main></main><script type=module>{module}{start}</script>")
-    page.locator(".om-tabs button").nth(2).wait_for(timeout=10 * SECONDS)
-    pressed = page.locator(".om-tabs button[aria-pressed=true]")
-    assert pressed.text_content() == page.locator(".om-tabs button").nth(2).text_content()
-    page.close()
-
-
 @EVERY
 def test_on_a_phone_controls_are_large_and_share_the_screen_with_each_picture(mounted, name):
     page = mounted(name, viewport=PHONE, has_touch=True, is_mobile=True)

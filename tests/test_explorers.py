@@ -174,6 +174,17 @@ def test_a_start_between_two_steps_gets_a_step_of_its_own_and_a_pair_past_the_la
     assert past["sentence"].startswith("Hand 3 takes")
 
 
+def test_a_position_past_the_sinusoidal_table_is_said_to_have_no_line_there():
+    starts = [{"first": 550}, {"first": 127}, {"first": 128, "second": 550}]
+    sentences = [view["sentence"] for view in look(explorers.frequencies, starts)]
+    ends = [re.search("No line in table and waves for (.*)", text) for text in sentences]
+    assert [end and end[1] for end in ends] == [
+        "550: they end at 127.",
+        None,
+        "128 and 550: they end at 127.",
+    ]
+
+
 def test_the_slope_of_a_head_that_is_not_used_cannot_be_moved():
     before, after = look(explorers.ladder, [{}, {"third": -6.0}])
     assert before["pictures"] == after["pictures"]
@@ -290,8 +301,8 @@ SENTENCES: dict[str, list[tuple[dict[str, Any], str]]] = {
         ({"text": ""}, "goes to “”, 0 back"),
     ],
     "clock_hands": [
-        ({"table": "C", "hand": 0}, "foretold from the table's own row 0.50 turns before"),
-        ({"table": "E", "hand": 0, "ahead": 3}, "own row 3.00 turns before"),
+        ({"table": "C", "hand": 0}, "foretold from the table's own row 0.52 turns before"),
+        ({"table": "E", "hand": 0, "ahead": 3}, "own row 3.03 turns before"),
         ({"table": "B", "hand": 4}, "own row 0.09 turns before"),
     ],
     "stretch": [
@@ -344,13 +355,13 @@ def test_curves_above_their_own_loss_start_at_zero_and_log_n_has_none_at_the_tra
     assert 64 not in curve_log_n["at"]
 
 
-def test_the_encodings_to_choose_from_are_those_of_the_table_whatever_else_there_is(scheme):
+def test_only_encodings_that_the_table_has_can_be_chosen_not_those_that_a_reader_adds(scheme):
     scheme("another", encodings.ALiBi)
     table = data.results("extrapolation")["encoding"].drop_duplicates().tolist()
     assert explorers.measured("alibi") == ["alibi", *(name for name in table if name != "alibi")]
 
 
-def test_a_wider_head_comes_nearer_to_the_wish_and_a_price_on_size_makes_it_small():
+def test_a_wider_head_misses_the_wished_scores_by_less_and_a_price_makes_products_smaller():
     starts = [{"d_head": 8}, {"d_head": 64}, {"d_head": 64, "price": 10}]
     views = look(explorers.profile, starts, numbers=True)
     narrow, wide, priced = (view["numbers"] for view in views)

@@ -8,7 +8,7 @@ from course_lab.checks.core import Verdict
 from course_lab.widgets import card
 from course_lab.widgets.output import WIDGET_VIEW
 
-HINTS = ("Look at <its> shape.", "Sum along an axis.", "The last one.")
+HINTS = ("Look at <its> shape.", "Sum along an `axis`.", "The last one.")
 CHECK = Check("total", lambda x: 2 * x, cases=[(1,), (3,)], mistakes=[], hints=HINTS)
 
 
@@ -19,6 +19,7 @@ def test_each_press_adds_the_next_hint_and_one_more_hides_them():
         assert shown.value.count("<b>") == count
         button.click()
     assert "<b>Hint 3 of 3:</b> The last one." in shown.value
+    assert "an <code>axis</code>." in shown.value
     assert "&lt;its&gt;" in shown.value, "a hint is text, not HTML"
     button.click()
     assert (shown.value, button.description) == ("", "Hint 1 of 3")

@@ -313,7 +313,7 @@ def test_a_mistake_is_recognised_by_its_shape():
 
 def test_a_mistake_is_recognised_in_another_dtype():
     mask = toy(lambda x: x > 2, ROWS, NAMED)
-    assert "a mask of −inf" in mask.verdict(NAMED[2].answer).text
+    assert "a mask of −inf" in mask.verdict(NAMED[2].answers[0]).text
     small = toy(lambda x: x.long(), ROWS, [Mistake("one more", "More?", lambda x: x.long() + 1)])
     assert "one more" in small.verdict(lambda x: x + 1.0).text
 
@@ -334,7 +334,7 @@ def test_one_wrong_yes_is_not_taken_for_always_yes():
 def test_the_same_error_everywhere_is_shown_and_not_taken_for_a_mistake():
     breaks = [Mistake("odd ones break", "Odd?", lambda x: x[7] if x[0] == 1 else 2 * x)]
     check = toy(lambda x: 2 * x, ROWS, breaks)
-    assert "odd ones break" in check.verdict(breaks[0].answer).text
+    assert "odd ones break" in check.verdict(breaks[0].answers[0]).text
     assert "IndexError" in check.verdict(lambda x: x[9]).text
 
 

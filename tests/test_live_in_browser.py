@@ -271,7 +271,10 @@ def test_text_is_coloured_by_surprise_which_grows_past_the_trained_length_until_
         return float(mean.text_content())
 
     trained = loss()
-    assert page.locator(".om-read-text span[style*='color-mix']").count() > 100
+    coloured = page.locator(".om-read-text span[style*='color-mix']")
+    assert coloured.count() > 100
+    late = "span => getComputedStyle(span).transitionDuration"
+    assert coloured.first.evaluate(late) == "0s", "the colours come with their mean"
     page.get_by_label("64", exact=True).focus()
     for _ in range(3):
         page.keyboard.press("ArrowRight")
@@ -323,8 +326,9 @@ def test_a_readers_own_text_is_read_and_the_model_goes_on(opened):
 
 
 def test_a_phone_shows_sentences_in_lines_as_long_as_it_is_wide(opened):
-    page = opened(AT_ONCE, viewport=PHONE)
+    page = opened(AT_ONCE, viewport=PHONE, has_touch=True, is_mobile=True)
     page.get_by_text("over 476 of 476 bytes").wait_for(timeout=LATE)
+    assert "Tap a byte" in page.locator(".om-read-detail").text_content()
     text = page.locator(".om-read-text").inner_text()
     assert "|" not in text and "---" not in text
     assert text.startswith("The ") and len(text.strip().splitlines()) == 2, "two paragraphs"

@@ -150,11 +150,8 @@ def test_learners_get_no_output_between_a_question_and_its_answer(built):
         (["a = predict(q)", "b = predict(q)", "a.reveal(1)", "b.reveal(1)"], {1, 2, 3}),
         (["g = predict(q)", "print(1)"], set()),  # never answered
         (["g = other(q)", "g.reveal(1)"], set()),
-        (["g = predict(q)", "model.reveal(1)", "frame.table()"], set()),
-        (
-            ["m = Myths(c)", "1", "m.settle('C1')", "2", "m.leave_open('C2')", "m.table()", "3"],
-            {1, 2, 3, 4, 5},
-        ),
+        (["g = predict(q)", "model.reveal(1)", "frame.settle()"], set()),
+        (["m = Myths(c)", "1", "m.settle('C1')", "2", "m.leave_open('C2')", "3"], {1, 2, 3, 4}),
         (["m = Myths(c)", "m.settle('C1')", "2", "m.in_a_real_model('C1')", "4"], {1, 2, 3}),
     ],
 )
@@ -177,7 +174,7 @@ ASK, ANSWER = new_code_cell("g = predict(q)"), new_code_cell("g.reveal(1)")
         ([ASK, ANSWER, new_code_cell("print(1)"), LOOK], {1}),
         ([ASK, LOOK, ANSWER], {1, 2}),
         ([DRAWS, LOOK], set()),
-        ([new_code_cell("m = Myths(c)"), new_code_cell("m.table()"), DRAWS, LOOK], {1}),
+        ([new_code_cell("m = Myths(c)"), new_code_cell("m.settle(1)"), DRAWS, LOOK], {1}),
     ],
 )
 def test_pictures_and_the_look_wait_that_follow_an_answer_at_once(cells, waiting):

@@ -164,6 +164,6 @@ def test_the_closing_lines_name_whom_the_chooser_names_first():
 def test_readme_site_and_lesson_have_the_same_default_sentences(page):
     for kind, default in chooser.DEFAULTS.items():
         for text in (block("defaults"), page):
-            assert f"**{kind}:** {default.sentence}" in text
+            assert f"**{kind}:** {default.sentence}" in text and default.caveat in text
     kind = "A language model"
     assert f"{kind}: {chooser.DEFAULTS[kind].sentence}" in " ".join(closing_lines().split())

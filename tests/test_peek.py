@@ -1,8 +1,9 @@
-"""The encoding that cheats is the same in lesson 11 and in the experiment that trains it."""
+"""Two encodings are the same in lesson 11 and in the experiment that trains them."""
 
 import ast
 from pathlib import Path
 
+import pytest
 import torch
 
 from course_experiments import peek
@@ -10,10 +11,10 @@ from course_experiments import peek
 ROOT = Path(__file__).resolve().parents[1]
 
 
-def methods(path: str) -> dict[str, str]:
-    """The methods of the class Peek in a file, without docstrings."""
+def methods(path: str, name: str) -> dict[str, str]:
+    """The methods of a class in a file, without docstrings."""
     tree = ast.parse((ROOT / path).read_text(encoding="utf-8"))
-    (kind,) = (node for node in tree.body if isinstance(node, ast.ClassDef) and node.name == "Peek")
+    (kind,) = (node for node in tree.body if isinstance(node, ast.ClassDef) and node.name == name)
     defined = [node for node in kind.body if isinstance(node, ast.FunctionDef)]
     for method in defined:
         method.body = [
@@ -24,8 +25,10 @@ def methods(path: str) -> dict[str, str]:
     return {method.name: ast.unparse(method) for method in defined}
 
 
-def test_the_lesson_shows_the_class_that_was_trained():
-    assert methods("lessons/11_capstone.py") == methods("course_experiments/peek.py")
+@pytest.mark.parametrize("name", ["Peek", "Roots"])
+def test_the_lesson_shows_the_class_that_was_trained(name):
+    lesson, experiment = "lessons/11_capstone.py", "course_experiments/peek.py"
+    assert methods(lesson, name) == methods(experiment, name)
 
 
 def test_peek_adds_the_vector_of_the_next_byte():

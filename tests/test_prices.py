@@ -30,6 +30,17 @@ def drawn(by_distance):
     return Drawn
 
 
+def model_with(encoding):
+    torch.manual_seed(0)
+    return TinyTransformer(256, encoding, d_model=64, n_layers=2, n_heads=4)
+
+
+def told(price, losses=WON):
+    """What is said of a price in a model that was not trained."""
+    encoding = price if isinstance(price, PositionalEncoding) else price(64, 4)
+    return prices.scored(price, losses, STEEP_LOSSES, [model_with(encoding)])
+
+
 def test_tents_without_peaks_are_alibi():
     offsets = torch.arange(-9, 10)
     slopes = [2.0**-2, 2.0**-4, 2.0**-6, 2.0**-8]
@@ -88,7 +99,7 @@ def test_drawn_prices_are_trained_and_read_as_encodings_are():
 
 
 def test_a_price_that_wins_and_lasts_is_told_so():
-    text = prices.scored(drawn_prices.Tents, WON, STEEP_LOSSES)
+    text = told(drawn_prices.Tents)
     assert "in 2 of 2 seeds" in text and text.endswith("lasts.")
     assert "head 3: likes the key 2 back best" in text
 
@@ -158,7 +169,7 @@ MISTAKES = {
 @pytest.mark.parametrize("name", MISTAKES)
 def test_a_price_that_does_not_win_gets_the_question_that_helps(name):
     by_distance, question = MISTAKES[name]
-    text = prices.scored(drawn(by_distance), [(1.9, 1.95), (1.9, 1.9)], STEEP_LOSSES)
+    text = told(drawn(by_distance), [(1.9, 1.95), (1.9, 1.9)])
     assert "in 0 of 2 seeds" in text and "in 1 of 2" in text
     assert question.lower() in text.lower() and text.count("?") >= 1
 
@@ -179,7 +190,7 @@ def test_a_sign_slip_and_a_trained_price_are_told_of_their_own():
     assert "likes its own byte best" in prices.question(RewardsLaterKeys)
     trained = drawn_prices.Tents(64, 4)
     trained.peaks = (5.0, 1.0, 2.0, 3.0)
-    assert "head 1: likes the key 5 back best" in prices.scored(trained, WON, STEEP_LOSSES)
+    assert "head 1: likes the key 5 back best" in told(trained)
 
 
 @pytest.mark.parametrize(
@@ -192,7 +203,7 @@ def test_a_sign_slip_and_a_trained_price_are_told_of_their_own():
 )
 def test_a_wrong_sign_of_peaks_or_slopes_is_asked_about(peaks, slopes, words):
     tents = drawn_prices.Tents(64, 4, peaks, slopes)
-    text = prices.scored(tents, [(1.9, 1.95), (1.9, 1.9)], STEEP_LOSSES)
+    text = told(tents, [(1.9, 1.95), (1.9, 1.9)])
     assert words in text and text.endswith("?")
 
 
@@ -260,7 +271,7 @@ def test_a_price_that_wins_but_forbids_the_own_key_is_asked_about_it():
         bias = -2.0 * (distance - torch.arange(4)[:, None]).abs()
         return bias.masked_fill(distance == 0, -math.inf)
 
-    text = prices.scored(drawn(without_own), WON, STEEP_LOSSES)
+    text = told(drawn(without_own))
     assert "✓" in text and text.endswith("May a head forbid that one?")
 
 
@@ -281,26 +292,21 @@ def test_a_price_of_four_heads_nailed_to_a_key_does_not_pass():
     def one_hot(distance):
         return torch.where(distance == torch.arange(4)[:, None], 0.0, -1e9)
 
-    text = prices.scored(drawn(one_hot), WON, STEEP_LOSSES)
+    text = told(drawn(one_hot))
     assert "4 of 4 heads put all their weight on one key" in text
     assert "✓" not in text and "no head attends" in text
-    assert "✓" not in prices.scored(drawn_prices.Fixed, WON, STEEP_LOSSES)
+    assert "✓" not in told(drawn_prices.Fixed)
     assert prices.heads_nailed_down(drawn_prices.Tents) == 0
-
-
-def model_with(encoding):
-    torch.manual_seed(0)
-    return TinyTransformer(256, encoding, d_model=64, n_layers=2, n_heads=4)
 
 
 def test_a_head_whose_weights_no_byte_moves_does_not_attend():
     steep = model_with(drawn_prices.Tents(64, 4, slopes=(29.0,) * 4))
-    text = prices.scored(steep.encoding, WON, STEEP_LOSSES, [steep])
+    text = told(steep.encoding)
     assert prices.heads_nailed_down(drawn_prices.Tents(64, 4, slopes=(29.0,) * 4)) == 0
     assert prices.heads_that_attend(steep) == 0 and "✓" not in text and "no head attends" in text
     tents = model_with(drawn_prices.Tents(64, 4))
     assert prices.heads_that_attend(tents) > 0
-    assert prices.scored(tents.encoding, WON, STEEP_LOSSES, [tents]).endswith("lasts.")
+    assert told(tents.encoding).endswith("lasts.")
 
 
 def test_a_price_that_shows_the_next_byte_does_not_pass():
@@ -320,19 +326,19 @@ def test_a_head_that_attends_is_enough_to_pass():
         sharpness = torch.tensor([2.0, 1e9, 1e9, 1e9])[:, None]
         return -sharpness * (distance - torch.arange(4)[:, None]).abs()
 
-    text = prices.scored(drawn(three_nailed), WON, STEEP_LOSSES)
+    text = told(drawn(three_nailed))
     assert "3 of 4 heads put all their weight on one key" in text and text.endswith("lasts.")
 
 
 def test_a_price_that_wins_but_sees_keys_that_training_lacked_is_asked_about_them():
     slopes = torch.tensor([2.0, 2.0, 2.0, 0.03])[:, None]
     peaks = torch.tensor([0, 1, 2, 16])[:, None]
-    text = prices.scored(drawn(lambda d: -slopes * (d - peaks).abs()), WON, STEEP_LOSSES)
+    text = told(drawn(lambda d: -slopes * (d - peaks).abs()))
     assert "✓" in text and "But: Of 512 equal keys, head 4 gives" in text
 
 
 def test_one_head_moved_does_not_win():
-    text = prices.scored(drawn_prices.Tents, [(1.801, 1.801), (1.840, 1.840)], [1.842, 1.893])
+    text = told(drawn_prices.Tents, [(1.801, 1.801), (1.838, 1.838)])
     assert "in 1 of 2 seeds" in text and "✓" not in text
 
 

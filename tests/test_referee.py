@@ -32,13 +32,6 @@ def test_each_repair_alone_changes_a_ranking(name):
     assert ranks(runs_with(others)) != ranks(referee.published())
 
 
-def test_a_row_is_wrong_in_every_key_that_its_runs_show():
-    wrong = {name: referee.wrong_keys(name) for name in referee.ENCODINGS}
-    assert wrong["alibi"] == ["judged", "protocol", "seed"]  # pieces of other texts, two models
-    assert wrong["t5"] == ["steps", "seed"]
-    assert wrong["transformer_xl"] == wrong["deberta"] == wrong["sandwich"] == []
-
-
 @pytest.mark.parametrize(("name", "key"), referee.FLAWS.items())
 def test_a_flaw_is_in_the_key_that_it_is_said_to_be_in(name, key):
     flawed = {run[key] for run in referee.flawed_runs(name)}

@@ -10,7 +10,7 @@ from bad_calls import bad_calls
 from matplotlib.container import ErrorbarContainer
 from matplotlib.figure import Figure
 
-from course_lab.figures import numbered, squares
+from course_lab.figures import numbered, seeds_by_row, squares
 from course_utils import plots
 
 pytestmark = pytest.mark.usefixtures("figures")
@@ -60,6 +60,20 @@ def test_squares_are_coloured_by_what_was_added_to_their_first_cell():
     assert torch.tensor(first.collections[0].get_array()).tolist() == [[0, 1], [0.5, 2]]
     assert [text.get_text() for text in first.texts] == ["1.0", "2.0", "1.5", "3.0"]
     assert not np.asarray(second.collections[0].get_array()).any()
+
+
+def test_each_kind_of_run_stands_in_its_own_part_of_a_row():
+    ax = Figure().subplots()
+    values = {("top", "short"): [0.2, 0.4], ("top", "long"): [0.9], ("low", "long"): [1.0]}
+    marks = {"short": {"marker": "o"}, "long": {"marker": "s"}}
+    seeds_by_row(ax, values, {"top": "C0", "low": "C1"}, marks, {"guessing": 0.5})
+    lines = [line for line in ax.lines if line.get_marker() in ("o", "s")]
+    shown = [np.asarray(line.get_xdata()).tolist() for line in lines]
+    assert shown == [[0.2, 0.4], [0.9], [1.0], [], []]  # the last two are the legend's
+    short, long, low = (np.asarray(line.get_ydata()) for line in lines[:3])
+    assert -0.5 < short.min() < short.max() < long[0] < 0.5 < low[0] < 1.5
+    assert ax.get_legend_handles_labels()[1] == ["short", "long"]
+    assert [text.get_text() for text in ax.get_yticklabels()] == ["top", "low"]
 
 
 def seed_curves(names):

@@ -115,6 +115,21 @@ def test_lines_of_code_fit_into_the_page(opened, width):
     assert page.evaluate("document.documentElement.scrollWidth") == width
 
 
+def test_code_is_as_wide_as_text_but_for_long_lines_and_explorers_take_the_room_of_figures(opened):
+    page = opened(WAVES, viewport={"width": 1280, "height": 800})
+    right = "all => all.map((part) => Math.round(part.getBoundingClientRect().right))"
+    text = max(page.locator("article section > p:visible").evaluate_all(right))
+    code = page.locator("article section > [class*=highlight-python]:visible").evaluate_all(right)
+    assert min(code) == text and len([edge for edge in code if edge > text]) < len(code) / 3
+    explorers = page.locator(".om-explorer")
+    assert set(explorers.evaluate_all(right)) == {text + 128} and max(code) <= text + 128
+    explorers.first.scroll_into_view_if_needed()
+    panels = explorers.first.locator(".om-panel")
+    panels.last.wait_for(timeout=30 * SECONDS)
+    tops = {round(panel.bounding_box()["y"]) for panel in panels.all()}
+    assert len(tops) == 2, "six panels in two rows, although the room is no whole number of pixels"
+
+
 def test_a_seal_says_what_moves_behind_it_and_the_head_leads_there(opened):
     page = opened("04_relative")
     page.locator(".om-moves").get_by_role("link").click()
@@ -137,7 +152,7 @@ def test_the_section_of_exercises_leads_to_those_above(opened):
     links.first.click()
     page.wait_for_load_state("networkidle")
     page.evaluate(STILL)
-    assert 0 <= page.get_by_text("Exercise 1 ★★ Single out.").bounding_box()["y"] < 100
+    assert 0 <= page.get_by_text("Exercise 1 ★★★ Single out.").bounding_box()["y"] < 100
 
 
 SUMMARIES = "article details > summary"
@@ -200,7 +215,7 @@ def test_a_guess_unfolds_the_answer_is_judged_and_remembered(opened):
     other.get_by_label("one-hot").focus()
     page.keyboard.press("Space")
     other.get_by_role("button", name="Guess").click()
-    assert "✓ You were right" in sealed.locator(".om-reveal").text_content()
+    assert other.locator(".om-said").text_content() == "✓ You were right."
 
     page.reload()
     score = page.locator(".om-score")
@@ -211,6 +226,37 @@ def test_a_guess_unfolds_the_answer_is_judged_and_remembered(opened):
     assert not reveal.is_visible() and form.get_by_label("never").is_enabled()
     page.reload()
     assert score.text_content() == "6 guesses to make on this page. "
+
+
+def test_a_verdict_is_said_once_where_the_answer_stands_right_below_its_question(opened):
+    page = opened("08_stretching_rope")
+    for form in page.locator(".om-guess[data-kind=choice]").all():
+        form.get_by_role("radio").first.click()
+        sealed = page.locator(f".om-sealed[data-asks='{form.get_attribute('data-question')}']")
+        assert re.match(
+            "✓ You were right.|✗ You said: .* Measured: ", form.inner_text().split("\n")[-1]
+        )
+        assert not sealed.locator(".om-reveal").is_visible()
+        assert sealed.locator("img").first.is_visible()
+    page = opened(WAVES)
+    sealed = question(page, "A hand turns by 1 radian")[1]
+    sealed.locator("> summary").click()
+    assert sealed.locator(".om-reveal").is_visible(), "code stands between"
+
+
+@pytest.mark.parametrize("name", ["08_stretching_rope", "11_capstone", "ledger"])
+def test_no_question_and_no_hint_shows_the_marks_of_markdown(opened, name):
+    page = opened(name)
+    texts = page.locator(".om-guess, .om-hint p").evaluate_all("all => all.map(e => e.textContent)")
+    assert len(texts) > 6
+    assert [text for text in texts if re.search(r"`|(?<!\w)\*\w[^*]*\w\*", text)] == []
+    assert name != "08_stretching_rope" or page.locator(".om-hint code").count() > 3
+
+
+def test_no_unseen_twin_of_a_formula_lets_a_page_slide_sideways_on_a_phone(opened):
+    page = opened("08_stretching_rope", viewport=PHONE)
+    page.locator("mjx-assistive-mml").first.wait_for(state="attached", timeout=30 * SECONDS)
+    assert page.evaluate("document.documentElement.scrollWidth") == PHONE["width"]
 
 
 @pytest.mark.thorough
@@ -296,9 +342,9 @@ def test_a_phone_in_the_dark_shows_all_and_pictures_with_words_without_scrolling
     for rows in page.locator("article .om-panels:visible").all():
         scales = rows.locator("img").evaluate_all(SCALES)
         assert max(scales) < 1.02 * min(scales), "their axes and colours compare"
-        assert min(scales) > 0.53 and max(scales) < 1.11
+        assert min(scales) > 0.52 and max(scales) < 1.11
     for figure in page.locator("article .om-figure > img:visible").all():
-        assert figure.evaluate(f"image => ({SCALES})([image])[0]") > 0.53, "its words are read"
+        assert figure.evaluate(f"image => ({SCALES})([image])[0]") > 0.52, "its words are read"
 
 
 def test_a_phone_shows_of_twelve_figures_what_the_sentences_are_about(opened):
@@ -311,7 +357,9 @@ def test_a_phone_shows_of_twelve_figures_what_the_sentences_are_about(opened):
     assert page.evaluate("document.documentElement.scrollHeight") < 8000
 
 
-@pytest.mark.parametrize(("name", "figures"), [("03_learned", 2), ("closer/05_in_practice", 3)])
+@pytest.mark.parametrize(
+    ("name", "figures"), [("closer/03_past_the_end", 2), ("closer/05_in_practice", 3)]
+)
 def test_a_wide_panel_is_squeezed_into_a_phones_width_under_a_title_of_text(opened, name, figures):
     page = opened(name, viewport=PHONE)
     read_all(page)
@@ -334,13 +382,14 @@ def test_on_a_desktop_the_page_of_twelve_pictures_has_words_of_one_size(opened):
     assert len(scales) >= 12 and min(scales) > 0.84 and max(scales) < 1.01
 
 
-def test_the_list_of_lessons_has_a_picture_a_lesson(opened):
-    page = opened("index")
-    pictures = page.locator(".om-lessons li .om-thumbnail")
-    assert pictures.count() == 12
-    last = pictures.last
-    last.scroll_into_view_if_needed()
-    page.wait_for_function("image => image.naturalWidth > 0", arg=last.element_handle())
+@pytest.mark.parametrize("viewport", [DESKTOP, PHONE], ids=["desktop", "phone"])
+def test_the_list_of_lessons_has_a_glyph_a_lesson_all_of_one_size(opened, viewport):
+    page = opened("index", viewport=viewport)
+    glyphs = page.locator(".om-lessons li .om-glyph:visible")
+    assert glyphs.count() == page.locator(".om-lessons li").count() == 12
+    boxes = [glyph.bounding_box() for glyph in glyphs.all()]
+    assert len({(box["x"], box["width"], box["height"]) for box in boxes}) == 1
+    assert len(set(glyphs.evaluate_all("all => all.map((glyph) => glyph.innerHTML)"))) == 12
     assert "nats" not in page.locator("article").inner_text()
 
 
@@ -516,6 +565,16 @@ def test_a_search_finds_lessons_before_objects_of_the_reference(opened, site):
     lessons = [n for n, title in enumerate(titles) if re.match(r"\d\d · ", title)]
     objects = [n for n, title in enumerate(titles) if title.startswith("course_utils.")]
     assert lessons and objects and max(lessons) < min(objects)
+
+
+def test_a_search_finds_the_glossarys_entry_first(opened, site):
+    page = opened("index")
+    assert search_for(page, site, "ntk")[0] == "Glossary"
+    first = page.locator(FOUND).first
+    text = first.locator(".context").text_content(timeout=20 * SECONDS)
+    assert text.startswith("RoPE stretched by a larger base")
+    link = first.locator("a").element_handle()
+    page.wait_for_function("(link) => link.hash === '#ntk-aware-scaling'", arg=link)
 
 
 def test_a_search_finds_a_number_with_and_without_its_comma(opened, site):

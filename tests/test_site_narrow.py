@@ -8,6 +8,7 @@ from matplotlib.figure import Figure
 from course_utils.plots import vector
 
 PLACED = re.compile(r'<text x="([\d.-]+)" y="([\d.-]+)"[^>]*>([^<]*)')
+LINE = re.compile(r'<text transform="translate\(([\d.]+) [^"]*"[^>]*>([^<]*)')
 
 
 def drawn(names: dict[str, float], title: str = "A title", box: bool = False) -> str:
@@ -44,6 +45,23 @@ def test_places_keep_their_proportions_and_words_their_size():
     assert abs(middle - share) < 0.01
     sizes = re.compile(r"font-size: [\d.]+px")
     assert set(sizes.findall(site_narrow.narrow(svg, 360).svg)) <= set(sizes.findall(svg))
+
+
+def test_the_lines_of_one_text_move_together_though_one_of_them_alone_is_beside_a_mark():
+    fig = Figure(layout=None, figsize=(8, 3))
+    ax = fig.add_axes((0.1, 0.2, 0.85, 0.65))
+    ax.set(xlim=(0, 10), ylim=(0, 1), xticks=[0, 10])
+    for x in (2, 5, 8):
+        ax.plot(x, 0.5, "o")
+        ax.text(x + 0.12, 0.48, f"top {x}\nmiddle {x}\nbottom {x}")
+    svg = vector.svg(fig)
+    before, after = (
+        {text: float(x) for x, text in LINE.findall(drawing)}
+        for drawing in (svg, site_narrow.narrow(svg, 360).svg)
+    )
+    for x in (2, 5, 8):
+        steps = [after[line] - before[line] for line in (f"top {x}", f"bottom {x}")]
+        assert abs(steps[0] - steps[1]) < 0.2 and max(steps) < -20
 
 
 def test_words_that_would_meet_keep_a_drawing_wide():

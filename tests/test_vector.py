@@ -115,9 +115,9 @@ def test_words_beside_the_cells_turn_light_in_the_dark():
 
 def test_a_pale_tint_becomes_a_dark_one_of_the_same_hue():
     fig, ax = plt.subplots()
-    ax.bar([0, 1], [1, 1], color=["#c4dff0", "#fbe3c0"])
+    ax.bar([0, 1, 2], [1, 1, 1], color=["#c4dff0", "#fbe3c0", "#a9cfe6"])
     dark = counterparts(plots.svg(fig))
-    for tint, brightest in (("#c4dff0", 2), ("#fbe3c0", 0)):
+    for tint, brightest in (("#c4dff0", 2), ("#fbe3c0", 0), ("#a9cfe6", 2)):
         parts = [int(dark[tint][i : i + 2], 16) for i in (1, 3, 5)]
         assert max(parts) < 0x80 and parts.index(max(parts)) == brightest
 

@@ -36,7 +36,7 @@ MOVE = """(root) => {
     }
     return [times.sort((a, b) => a - b)[6], changed];
 }"""
-WORDLESS = """() => [...document.querySelectorAll("article img:not(.om-panels img, .om-thumbnail)")]
+WORDLESS = """() => [...document.querySelectorAll("article img:not(.om-panels img)")]
     .filter((image) => image.alt.split(" ").length < 5
         || image.naturalWidth !== Number(image.getAttribute("width")))
     .map((image) => image.outerHTML.slice(0, 120))"""

@@ -12,7 +12,7 @@ import pytest
 from PIL import Image
 
 from course_lab import widgets
-from course_lab.widgets import predictions
+from course_lab.widgets import card, predictions
 from course_lab.widgets.output import WIDGET_VIEW
 
 try:
@@ -27,7 +27,6 @@ QUESTION = "Which way is up?"
 @pytest.fixture(autouse=True)
 def no_answers(monkeypatch):
     monkeypatch.setattr(predictions, "_answers", {})
-    monkeypatch.setattr(predictions, "_asked_to_guess", set())
 
 
 def box_of(bundle):
@@ -308,15 +307,6 @@ def test_the_box_of_a_question_has_the_verdict_once_it_is_revealed(shown, capsys
     assert "✓ Right:" in box.note and "✗" not in box.note
 
 
-def test_who_has_seen_the_box_is_told_once_to_guess(shown, capsys):
-    prediction, box = ask_choice(shown)
-    box.seen = True
-    prediction.reveal("right")
-    assert capsys.readouterr().out.strip() == predictions.GUESS_FIRST
-    prediction.reveal("right")
-    assert "Measured: right. (No prediction was made above.)" in capsys.readouterr().out
-
-
 def test_who_has_guessed_is_told_the_answer_at_once(shown, capsys):
     prediction, box = ask_choice(shown)
     box.seen, box.answer = True, "left"
@@ -330,6 +320,28 @@ def test_the_box_of_a_question_without_an_answer_waits_for_it_and_then_says_the_
     assert box.note == ""
     box.answer = "2"
     assert box.note == "You predicted 2. Measured: <b>1.235 nats</b>."
+
+
+@pytest.mark.parametrize(
+    ("text", "as_html"),
+    [
+        ("*direct* was <far> above", "<em>direct</em> was &lt;far&gt; above"),
+        ("within `trained` positions", "within <code>trained</code> positions"),
+        ("`2 * a` is *not* `a * 2`", "<code>2 * a</code> is <em>not</em> <code>a * 2</code>"),
+        ("x * base ** (2 * m), [*a, *b], f(*c)", "x * base ** (2 * m), [*a, *b], f(*c)"),
+    ],
+)
+def test_code_and_emphasis_are_marked_and_products_are_not(text, as_html):
+    assert card.inline(text) == as_html
+
+
+def test_a_question_its_options_and_its_verdict_are_marked_as_in_markdown(shown, capsys):
+    prediction, box = ask_choice(shown, "Is *direct* above?", ["`linear` is", "no"])
+    assert box.as_html == ["Is <em>direct</em> above?", "<code>linear</code> is", "no"]
+    assert "<em>direct</em>" in shown[-1]["text/html"]
+    box.answer = "`linear` is"
+    prediction.reveal("no")
+    assert "✗ Not “<code>linear</code> is”." in box.note
 
 
 def test_what_a_learner_types_is_shown_as_text(shown):

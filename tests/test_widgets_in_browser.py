@@ -109,11 +109,20 @@ def test_a_question_stands_in_a_box(page):
     assert box.get_by_text(QUESTION).count() == 1
 
 
+LOOKS = """button => {
+    const { borderTopLeftRadius, backgroundColor } = getComputedStyle(button);
+    return [borderTopLeftRadius, backgroundColor];
+}"""
+
+
 def test_shift_and_enter_goes_on_after_each_hint(page):
     for number in (1, 2, 3):
         page.get_by_role("button", name=f"Hint {number} of 3").click()
         page.get_by_text(f"Hint {number} of 3:").wait_for(timeout=30 * SECONDS)
         assert page.evaluate("document.activeElement.tagName") == "BUTTON"
+    button = page.locator(".om-hint-button")
+    assert button.evaluate(LOOKS) == ["6px", "rgba(0, 0, 0, 0)"], "as cards do"
+    assert button.bounding_box()["width"] < 200
     screenshot(page, "hints")
     runs_its_cell(page, 2)
 
@@ -154,25 +163,78 @@ def printed(page: Any, place: int) -> str:
     return page.locator(".jp-Cell").nth(place).locator(".jp-OutputArea").inner_text()
 
 
-def test_an_answer_waits_for_a_guess_and_comes_without_one_when_asked_again(browser, jupyterlab):
+PICTURE = "#@title The picture\nprint('draw' + 'n')\nguess.answer, 'last'"
+GUESS_FIRST = "Guess above, or run this cell once more to see it without a guess."
+SETTLE = "#@title The verdict\nmyths.settle('C29', {'one': False}, 'It has 384 numbers.')"
+CLAIM = """#@title Code of the question
+from course_lab.claims import Claim, Myths
+myths = Myths({'C29': Claim('It is small.', scope='four schemes', evidence='exact')})"""
+
+
+def opened_on(browser: Any, jupyterlab: Any, name: str, cells: list[str]) -> Any:
+    """A page with a notebook of these cells, in which a learner has run the first."""
     folder, address, token = jupyterlab
-    write_notebook(folder / "gate.ipynb", [CELLS[0], ANSWER, "print(known)"])
+    write_notebook(folder / name, cells)
     page = browser.new_page(viewport={"width": 1200, "height": 1000})
-    page.goto(f"{address}/doc/tree/gate.ipynb?token={token}&reset")
+    page.goto(f"{address}/doc/tree/{name}?token={token}&reset")
     page.wait_for_function(IDLE, timeout=90 * SECONDS)
     run_next(page)
     page.locator(".om-question").wait_for(timeout=30 * SECONDS)
+    return page
+
+
+def says(page: Any, place: int, text: str) -> None:
+    """Wait until the cell at this place shows the text, and no more."""
+    cell = page.locator(".jp-Cell").nth(place)
+    cell.get_by_text(text).wait_for(timeout=30 * SECONDS)
+    assert printed(page, place).strip() == text
+
+
+def test_an_answer_and_its_picture_wait_for_a_guess_and_come_without_one_when_asked_again(
+    browser, jupyterlab
+):
+    cells = [CELLS[0], ANSWER, PICTURE, "print(known)"]
+    page = opened_on(browser, jupyterlab, "gate.ipynb", cells)
+    for place in (1, 2):
+        run_next(page)
+        says(page, place, GUESS_FIRST)
+    screenshot(page, "gate")
     run_next(page)
-    page.get_by_text("Guess above, or run this cell once more").wait_for(timeout=30 * SECONDS)
-    assert printed(page, 1).strip() == (
-        "Guess above, or run this cell once more to see it without a guess."
-    )
-    run_next(page)
-    page.locator(".jp-Cell").nth(2).get_by_text("7").wait_for(timeout=30 * SECONDS)
+    says(page, 3, "7")
     page.evaluate(f"{ACTIVE} = 1")
     run_next(page)
     page.get_by_text("Measured: up.").wait_for(timeout=30 * SECONDS)
     assert "early" in printed(page, 1) and "late" in printed(page, 1)
+    run_next(page)
+    page.locator(".jp-Cell").nth(2).get_by_text("drawn").wait_for(timeout=30 * SECONDS)
+    assert printed(page, 2).strip().startswith("drawn") and "(None, 'last')" in printed(page, 2)
+    page.close()
+
+
+def test_once_guessed_the_notes_that_asked_for_it_say_what_to_do(browser, jupyterlab):
+    page = opened_on(browser, jupyterlab, "late.ipynb", [CELLS[0], ANSWER, PICTURE])
+    for place in (1, 2):
+        run_next(page)
+        says(page, place, GUESS_FIRST)
+    page.locator(".om-question input").first.click()
+    for place in (1, 2):
+        says(page, place, "You have guessed: now run this cell.")
+    page.evaluate(f"{ACTIVE} = 1")
+    run_next(page)
+    page.locator(".om-question").get_by_text("✗ Not “left”.").wait_for(timeout=30 * SECONDS)
+    page.close()
+
+
+def test_a_verdict_waits_for_a_guess_and_then_stands_in_the_box_of_its_claim(browser, jupyterlab):
+    page = opened_on(browser, jupyterlab, "claims.ipynb", [CLAIM, SETTLE])
+    run_next(page)
+    says(page, 1, GUESS_FIRST)
+    page.locator(".om-question input[value=false]").click()
+    says(page, 1, "You have guessed: now run this cell.")
+    page.evaluate(f"{ACTIVE} = 1")
+    run_next(page)
+    page.locator(".om-question").get_by_text("✓ Right:").wait_for(timeout=30 * SECONDS)
+    assert "FALSE (✓ you said: false)" in printed(page, 1)
     page.close()
 
 

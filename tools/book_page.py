@@ -23,7 +23,7 @@ VERDICTS = "Verdicts: "  # the links of a cell that settles claims; its code is 
 LEFT_OUT = (
     "details.om-code, .om-score, .om-verdict, .om-guess button, .om-links a[download], "
     "input, select, textarea, button, canvas, script, .om-stacked, .om-moves, "
-    ".om-thumbnail, "
+    ".om-glyph, "
     "span[id^=exercise-]"  # the same in several chapters
 )
 ONLY_ON_SCREEN = ("role", "loading", "tabindex")  # attributes

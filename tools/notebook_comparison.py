@@ -9,7 +9,6 @@ from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
 
-from nbconvert.filters import strip_ansi
 from notebook_folds import is_withheld
 from notebook_outputs import is_progress
 
@@ -58,8 +57,7 @@ def texts(outputs: list[Any]) -> dict[str, list[str]]:
     by_kind = defaultdict(list)
     for output in outputs:
         if output["output_type"] == "stream":
-            text = strip_ansi(output["text"])
-            items = {output["name"]: text} if output["name"] != "stderr" else {}
+            items = {output["name"]: output["text"]} if output["name"] != "stderr" else {}
         else:
             items = {} if is_progress(output) else output.get("data", output)
         for kind, text in items.items():

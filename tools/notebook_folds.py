@@ -10,11 +10,12 @@ from functools import cache
 from nbformat import NotebookNode
 from nbformat.v4 import new_output
 
+from course_lab.widgets.seal import TITLE
+
 PLUMBING = "plumbing"  # an author's tag: draws, describes or judges; nothing that a learner needs
 SEALED = "sealed"  # the build's tag: between a prediction and its answer
 QUESTIONS = {"predict", "predict_number", "Myths"}
-ANSWERS = {"reveal", "settle", "leave_open", "in_a_real_model", "table"}
-TITLE = "#@title "  # how Colab marks the title of a folded cell
+ANSWERS = {"reveal", "settle", "leave_open", "in_a_real_model"}
 OF_A_QUESTION = "Code of the question"
 WAITING = "Guess first, then run this cell."
 LOOK = "**Look"  # how a text starts that says what was to be seen
@@ -64,8 +65,8 @@ def sealed(cells: Sequence[NotebookNode]) -> set[int]:
     """The indices of the cells that give away the answer to a question before them.
 
     ``guess = predict(…)`` asks and ``guess.reveal(…)`` answers; so do ``myths = Myths(…)`` and all
-    calls of ``myths.settle``, ``leave_open``, ``in_a_real_model`` and ``table``. All cells in
-    between are sealed. So are the pictures and the "Look" that follow a reveal at once.
+    calls of ``myths.settle``, ``leave_open`` and ``in_a_real_model``. All cells in between are
+    sealed. So are the pictures and the "Look" that follow a reveal at once.
     """
     questions: dict[str, int] = {}  # variable → index of the cell that asks
     waiting: set[int] = set()

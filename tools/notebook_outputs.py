@@ -33,7 +33,6 @@ def clean(outputs: list[NotebookNode]) -> list[NotebookNode]:
         if output.output_type == "stream":
             if output.name == "stderr":
                 continue
-            output.text = strip_ansi(output.text)  # colours: on the site they would be characters
             if kept and kept[-1].output_type == "stream":
                 kept[-1].text += output.text
                 continue

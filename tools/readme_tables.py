@@ -59,7 +59,8 @@ def lessons(project: Project, paths: list[Path]) -> str:
 def defaults() -> str:
     """What to take if nothing speaks against it, a line a kind of model."""
     return "".join(
-        f"- **{kind}:** {default.sentence}\n" for kind, default in chooser.DEFAULTS.items()
+        f"- **{kind}:** {default.sentence} {default.caveat}".rstrip() + "\n"
+        for kind, default in chooser.DEFAULTS.items()
     )
 
 

@@ -60,8 +60,10 @@ KERNELS = {
 def page(markdown: str) -> Page:
     """The page: its text with the tables and the explorer."""
     description = explorers.ALL[EXPLORER].describe()
+    defaults = chooser.DEFAULTS.items()
     parts = {
-        "defaults": readme_tables.defaults(),
+        "defaults": _list({kind: default.sentence for kind, default in defaults}),
+        "caveats": _list({kind: default.caveat for kind, default in defaults if default.caveat}),
         "bridge": bridge(),
         "which": which(),
         "outside": readme_tables.outside(),
@@ -74,6 +76,10 @@ def page(markdown: str) -> Page:
     tables = sorted({kind.table for kind in KINDS.values()})
     files = {f"{FILES}/{name}.csv": data.verified(f"{name}.csv").read_bytes() for name in tables}
     return Page("choose", "", markdown, files, frozenset({EXPLORER}))
+
+
+def _list(sentences: dict[str, str]) -> str:
+    return "\n".join(f"- **{kind}:** {sentence}" for kind, sentence in sentences.items())
 
 
 # ------------------------------------------------------------------------- which one

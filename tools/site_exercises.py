@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from nbformat import NotebookNode
 from notebook_folds import called
-from site_html import escaped, folded, tag
+from site_html import escaped, folded, inline, tag
 
 from course_lab.checks import Check
 
@@ -69,6 +69,6 @@ def exercise(stub: str, hints: Sequence[str], solution: Sequence[str]) -> list[s
     """
     blocks = ['<div class="om-exercise">', stub]
     for number, hint in enumerate(hints, start=1):
-        text = tag("p", escaped(hint))
+        text = tag("p", inline(hint))
         blocks += folded(f"Hint {number} of {len(hints)}", [text], class_="om-hint")
     return [*blocks, *folded("A solution", solution, class_="om-solution"), "</div>"]

@@ -13,6 +13,9 @@ from typing import Any
 
 import jinja2
 from jinja2.ext import Extension
+from markupsafe import Markup
+
+from course_lab.widgets import card
 
 LINE_BREAKS = re.compile(r"\s*\n\s*")
 POWER = re.compile(r"\b\d(?:\.\d+)?e-\d+\b")
@@ -42,7 +45,12 @@ def plain(text: str) -> str:
     return POWER.sub(lambda match: f"{Decimal(match[0]):f}", text)
 
 
-TEMPLATES.filters["plain"] = plain
+def inline(text: str) -> Markup:
+    """A text as HTML on one line, in which `code` and *emphasis* are marked as in notebooks."""
+    return Markup(card.inline(" ".join(text.split())))
+
+
+TEMPLATES.filters |= {"plain": plain, "inline": inline}
 
 
 def macros(name: str) -> Any:

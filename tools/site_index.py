@@ -39,11 +39,8 @@ def toctree(names: Sequence[str], caption: str = "") -> str:
     return "\n".join(["```{toctree}", options, *(f"/{name}" for name in names), "```"])
 
 
-def list_of_lessons(titles: Mapping[str, str], thumbnails: Mapping[str, str]) -> str:
-    """An entry a lesson: link, question, minutes, doors, closer looks; a picture if there is one.
-
-    ``titles`` are the title cells, ``thumbnails`` addresses of pictures.
-    """
+def list_of_lessons(titles: Mapping[str, str]) -> str:
+    """An entry a lesson, by its title cell: link, question, minutes, doors, closer looks, glyph."""
     names = list(titles)
     entries = []
     for name in lessons(names):
@@ -53,7 +50,6 @@ def list_of_lessons(titles: Mapping[str, str], thumbnails: Mapping[str, str]) ->
             {
                 "name": name,
                 "title": title,
-                "picture": thumbnails.get(name),
                 "question": Markup(MarkdownIt().renderInline(title.question)),
                 "closer": [(look, lesson_titles.read(titles[look]).heading) for look in looks],
             }
@@ -90,18 +86,11 @@ def three_findings() -> list[Finding]:
     ]
 
 
-def first_page(
-    template: str,
-    titles: Mapping[str, str],
-    others: Sequence[str],
-    thumbnails: Mapping[str, str] | None = None,
-) -> str:
-    """The first page; ``others`` are pages besides lessons, ``thumbnails`` pictures of lessons."""
+def first_page(template: str, titles: Mapping[str, str], others: Sequence[str]) -> str:
+    """The first page; ``titles`` are title cells, ``others`` the pages besides lessons."""
     numbers = str(macros("index.html").findings(three_findings()))
     parts = [
-        template.replace(HERE, list_of_lessons(titles, thumbnails or {})).replace(
-            FINDINGS, numbers
-        ),
+        template.replace(HERE, list_of_lessons(titles)).replace(FINDINGS, numbers),
         toctree(lessons(list(titles)), "Lessons"),
         toctree(others, "Beside the lessons"),
     ]

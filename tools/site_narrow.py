@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from itertools import combinations
+from itertools import combinations, product
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
 
@@ -23,7 +23,6 @@ TITLE = 12  # points: the size of a title's letters, at least
 MARK, LARGEST_MARK = 4, 20  # points: half of a mark's width, and the width of the largest
 NEAR = 16  # points from a mark, at most, where a word stands beside it
 GAP = 1  # points between two words, at least
-BESIDE = 60  # points right of the last mark, at least, where words may have a column to themselves
 ASCENT, DESCENT = 0.8, 0.2  # of the size of letters, above and below their line
 COMMANDS = re.compile(r"([MLCQz])([^MLCQz]*)")
 TRANSLATED = re.compile(r"translate\((\S+) ([^\s)]+)\)")
@@ -32,7 +31,7 @@ FONT_SIZE, ANCHOR = re.compile(r"font-size: ([\d.]+)px"), re.compile(r"text-anch
 BOLD = "font-weight: 700"
 RULE = re.compile(r"\.(s\d+)\{([^}]*)\}")
 
-Places = Callable[[float], float]  # from an x of the drawing to that of the narrow one
+Squeeze = Callable[[float], float]  # from an x of the drawing to that of the narrow one
 Commands = list[tuple[str, list[float]]]  # of a path, each with its numbers
 Point = tuple[float, float]
 Box = tuple[float, float, float, float]  # left, top, right, bottom
@@ -49,7 +48,7 @@ class Drawing:
 
 
 @dataclass(frozen=True)
-class Words:
+class Line:
     """A line of a drawing: what says where it stands, its anchor there, its box from there."""
 
     parent: Element
@@ -62,32 +61,32 @@ class Words:
     letters: int  # that have places of their own, in a formula
     mark: float | None = None  # the x of the mark beside which it stands, and with which it moves
 
-    def moved(self, places: Places) -> float:
+    def moved(self, squeeze: Squeeze) -> float:
         """How far it moves."""
         follows = self.x if self.mark is None else self.mark
-        return places(follows) - follows
+        return squeeze(follows) - follows
 
-    def at(self, places: Places = float) -> Box:
+    def at(self, squeeze: Squeeze = float) -> Box:
         """Its box, where it is or goes to."""
         left, top, right, bottom = self.box
-        x = self.x + self.moved(places)
+        x = self.x + self.moved(squeeze)
         return x + left, self.y + top, x + right, self.y + bottom
 
-    def beside(self, marks: Sequence[Point]) -> "Words":
-        """The same line with the mark that is the nearest, if one stands beside it."""
-        left, top, right, bottom = self.at()
-        gaps = {
-            (x, y): math.hypot(max(left - x, x - right, 0), max(top - y, y - bottom, 0))
-            for x, y in marks
-        }
-        near = min(gaps, key=lambda mark: gaps[mark], default=(0.0, 0.0))
-        return replace(self, mark=near[0]) if gaps and 0 < gaps[near] < NEAR else self
+    def is_title(self, top: float) -> bool:
+        """Whether it is a title of a panel that has its top there."""
+        return self.size >= TITLE and self.y < top and not self.letters
 
-    def anchored(self, share: float) -> "Words":
-        """The same line with its anchor at this share of its length."""
+    def gap(self, mark: Point) -> float:
+        """How far its box is from a mark; 0 upon it."""
+        x, y = mark
+        left, top, right, bottom = self.at()
+        return math.hypot(max(left - x, x - right, 0), max(top - y, y - bottom, 0))
+
+    def anchored(self, x: float) -> "Line":
+        """The same line with its anchor at this x."""
         left, top, right, bottom = self.box
-        start = left + share * (right - left)
-        return replace(self, x=self.x + start, box=(left - start, top, right - start, bottom))
+        step = x - self.x
+        return replace(self, x=x, box=(left - step, top, right - step, bottom))
 
 
 def narrow(svg: str, wanted: float) -> Drawing:
@@ -99,39 +98,38 @@ def narrow(svg: str, wanted: float) -> Drawing:
     width, height = (float(number) for number in root.get("viewBox", "").split()[2:])
     clips = [_rectangle(rect) for rect in root.iterfind(f".//{SVG}clipPath/{SVG}rect")]
     left, top, right, _ = max(clips, key=_width, default=(0.0, 0.0, width, height))
-    lines = list(_words(root))
-    titles = [line for line in lines if line.size >= TITLE and line.y < top and not line.letters]
-    alone = [line for line in lines if line not in titles]
+    texts = list(_texts(root))
+    titles = [line for text in texts for line in text if line.is_title(top)]
+    texts = [[line for line in text if not line.is_title(top)] for text in texts]
     marks = [mark for mark in _marks(root) if mark[0] > left]
-    beside = [line.beside(marks) for line in alone]
-    last = max((x for x, _ in marks if x < right + 1), default=right)
-    right = last if last < right - BESIDE else right
+    alone = [line for text in texts for line in text]
+    beside = [line for text in texts for line in _beside(text, marks)]
     frames = [box for box in _frames(root) if _width(box) < right - left - 1]
 
-    def squeezed(share: float) -> Places:
+    def squeezed(share: float) -> Squeeze:
         lost = (1 - share) * (right - left)
         return lambda x: x - lost if x > right else left + share * (x - left) if x > left else x
 
-    def width_of(places: Places, lines: Sequence[Words]) -> float:
-        return max(places(width), *(line.at(places)[2] + GAP for line in lines))
+    def width_of(squeeze: Squeeze, lines: Sequence[Line]) -> float:
+        return max(squeeze(width), *(line.at(squeeze)[2] + GAP for line in lines))
 
     keeps_shape = root.find(f".//{SVG}image") is not None or _is_round(root)
     possible = [(squeezed(1.0), alone)] + [
-        (places, lines)
-        for places in ([] if keeps_shape else map(squeezed, SHARES))
+        (squeeze, lines)
+        for squeeze in ([] if keeps_shape else map(squeezed, SHARES))
         for lines in (alone, beside)
-        if _is_legible(places, lines, frames, marks)
+        if _is_legible(squeeze, lines, frames, marks)
     ]
     fitting = [choice for choice in possible if width_of(*choice) <= wanted]
-    places, lines = fitting[0] if fitting else possible[-1]
+    squeeze, lines = fitting[0] if fitting else possible[-1]
     cut = max((line.y + 2 * DESCENT * line.size for line in titles), default=0.0)
     cut = min([cut, *(line.at()[1] for line in lines)])
-    size = width_of(places, lines), height - cut
+    size = width_of(squeeze, lines), height - cut
     for line in titles:
         line.parent.remove(line.element)
-    _move(root, places)
+    _move(root, squeeze)
     for line in lines:
-        _put(line, line.moved(places))
+        _put(line, line.moved(squeeze))
     root.attrib |= {
         "width": f"{size[0]:.1f}pt",
         "height": f"{size[1]:.1f}pt",
@@ -149,8 +147,8 @@ def _rectangle(rect: Element) -> Box:
 
 
 def _commands(path: Element) -> Commands:
-    found = COMMANDS.findall(path.get("d", ""))
-    return [(command, [float(number) for number in rest.split()]) for command, rest in found]
+    commands = COMMANDS.findall(path.get("d", ""))
+    return [(letter, [float(number) for number in numbers.split()]) for letter, numbers in commands]
 
 
 def _is_round(root: Element) -> bool:
@@ -187,19 +185,20 @@ def _frames(root: Element) -> Iterator[Box]:
             yield _box(commands)
 
 
-def _words(root: Element) -> Iterator[Words]:
+def _texts(root: Element) -> Iterator[list[Line]]:
+    """The lines of each text."""
     style = root.find(f"{SVG}style")
     rules = dict(RULE.findall(style.text or "")) if style is not None else {}
     for parent in root.iter():
-        found = [
+        text = [
             _line(parent, element, rules)
             for element in parent
             if element.tag == f"{SVG}text" or element.find(f"{SVG}text/{SVG}tspan") is not None
         ]
-        yield from _aligned(found)
+        yield _aligned(text)
 
 
-def _line(parent: Element, element: Element, rules: dict[str, str]) -> Words:
+def _line(parent: Element, element: Element, rules: dict[str, str]) -> Line:
     """A line of text, or a formula, which is a group with letters in places of their own."""
     letters = list(element.iter(f"{SVG}tspan"))
     looks = [
@@ -219,7 +218,7 @@ def _line(parent: Element, element: Element, rules: dict[str, str]) -> Words:
         box = box[1], -box[2], box[3], -box[0]
     place = TRANSLATED.match(transform)
     x, y = place.groups() if place else (element.get("x", "0"), element.get("y", "0"))
-    return Words(parent, element, float(x), float(y), box, size, text, len(letters))
+    return Line(parent, element, float(x), float(y), box, size, text, len(letters))
 
 
 @cache
@@ -230,30 +229,45 @@ def _length(text: str, is_bold: bool) -> float:
     return ImageFont.truetype(path, 100).getlength(text) / 100
 
 
-def _aligned(lines: list[Words]) -> list[Words]:
+def _aligned(text: list[Line]) -> list[Line]:
     """Lines of one text, which Matplotlib places one by one, with the anchor that they share."""
-    if not all(TRANSLATED.match(line.element.get("transform", "")) for line in lines):
-        return lines
-    lefts, rights = ({round(line.at()[side]) for line in lines} for side in (0, 2))
-    share = 0.5 if len(lines) == 1 else 0.0 if len(lefts) == 1 else 1.0 if len(rights) == 1 else 0.5
-    return [line.anchored(share) for line in lines]
+    if not all(TRANSLATED.match(line.element.get("transform", "")) for line in text):
+        return text
+    lefts, rights = ([line.at()[side] for line in text] for side in (0, 2))
+    middles = [(left + right) / 2 for left, right in zip(lefts, rights, strict=True)]
+    anchors = min(middles, lefts, rights, key=_spread) if text else []
+    return [line.anchored(sum(anchors) / len(anchors)) for line in text]
+
+
+def _spread(numbers: Sequence[float]) -> float:
+    return round(max(numbers) - min(numbers))
+
+
+def _beside(text: list[Line], marks: Sequence[Point]) -> list[Line]:
+    """The same text with the nearest mark, if one stands beside it."""
+    gaps = {mark: min(line.gap(mark) for line in text) for mark in marks if text}
+    near = min(gaps, key=lambda mark: gaps[mark], default=None)
+    if near is None or not 0 < gaps[near] < NEAR:
+        return text
+    return [replace(line, mark=near[0]) for line in text]
 
 
 def _is_legible(
-    places: Places, lines: list[Words], frames: list[Box], marks: Sequence[Point]
+    squeeze: Squeeze, lines: list[Line], frames: list[Box], marks: Sequence[Point]
 ) -> bool:
-    """Whether words stay apart, beside the marks, and within their frames."""
-    boxes = [(line.at(), line.at(places)) for line in lines]
-    points = [(_around(x, y), _around(places(x), y)) for x, y in marks]
-    pairs = [*combinations(boxes, 2), *((box, mark) for box in boxes for mark in points)]
-    moved = [(frame, (places(frame[0]), frame[1], places(frame[2]), frame[3])) for frame in frames]
+    """Whether words stay apart, beside the marks, and within their frames or outside of them."""
+    boxes = [(line.at(), line.at(squeeze)) for line in lines]
+    points = [(_around(x, y), _around(squeeze(x), y)) for x, y in marks]
+    sides = [
+        (frame, (squeeze(frame[0]), frame[1], squeeze(frame[2]), frame[3])) for frame in frames
+    ]
+    pairs = [*combinations(boxes, 2), *product(boxes, [*points, *sides])]
     are_apart = all(
-        _meet(one[0], other[0]) or not _meet(one[1], other[1], GAP) for one, other in pairs
+        _meet(first[0], second[0]) or not _meet(first[1], second[1], GAP) for first, second in pairs
     )
     return are_apart and all(
-        not _within(before, frame[0]) or _within(after, frame[1])
-        for before, after in boxes
-        for frame in moved
+        not _within(box[0], frame[0]) or _within(box[1], frame[1])
+        for box, frame in product(boxes, sides)
     )
 
 
@@ -261,9 +275,9 @@ def _around(x: float, y: float) -> Box:
     return x - MARK, y - MARK, x + MARK, y + MARK
 
 
-def _meet(one: Box, other: Box, gap: float = 0.0) -> bool:
-    sideways = one[0] < other[2] + gap and other[0] < one[2] + gap
-    return sideways and one[1] < other[3] and other[1] < one[3]
+def _meet(first: Box, second: Box, gap: float = 0.0) -> bool:
+    sideways = first[0] < second[2] + gap and second[0] < first[2] + gap
+    return sideways and first[1] < second[3] and second[1] < first[3]
 
 
 def _within(box: Box, frame: Box) -> bool:
@@ -271,35 +285,35 @@ def _within(box: Box, frame: Box) -> bool:
     return sideways and frame[1] <= box[1] and box[3] <= frame[3]
 
 
-def _move(root: Element, places: Places) -> None:
+def _move(root: Element, squeeze: Squeeze) -> None:
     """Move all but words, in place; marks keep their shape."""
     uses = [use for use in root.iter(f"{SVG}use") if float(use.get("x", 0))]
     marks = {use.get(HREF, "").removeprefix("#") for use in uses}
     for use in uses:
-        use.set("x", f"{places(float(use.get('x', 0))):.1f}")
+        use.set("x", f"{squeeze(float(use.get('x', 0))):.1f}")
     for rect in root.iterfind(f".//{SVG}clipPath/{SVG}rect"):
         left, _, right, _ = _rectangle(rect)
         rect.attrib |= {
-            "x": f"{places(left):.1f}",
-            "width": f"{places(right) - places(left):.1f}",
+            "x": f"{squeeze(left):.1f}",
+            "width": f"{squeeze(right) - squeeze(left):.1f}",
         }
     for path in root.iter(f"{SVG}path"):
         if path.get("id", "") not in marks and (commands := _commands(path)):
-            path.set("d", " ".join(_moved(commands, places)))
+            path.set("d", " ".join(_moved(commands, squeeze)))
 
 
-def _moved(commands: Commands, places: Places) -> Iterator[str]:
+def _moved(commands: Commands, squeeze: Squeeze) -> Iterator[str]:
     """The path where it goes to; a mark keeps its shape."""
     is_mark = any(command == "C" for command, _ in commands)
     start = commands[0][1][0]
-    step = places(start) - start
+    step = squeeze(start) - start
     for command, numbers in commands:
-        xs = [x + step if is_mark else places(x) for x in numbers[::2]]
+        xs = [x + step if is_mark else squeeze(x) for x in numbers[::2]]
         moved = [number for point in zip(xs, numbers[1::2], strict=True) for number in point]
         yield " ".join([command, *(f"{number:.1f}" for number in moved)])
 
 
-def _put(line: Words, step: float) -> None:
+def _put(line: Line, step: float) -> None:
     """Move words by these points, in place."""
     element, transform = line.element, line.element.get("transform", "")
     if match := TRANSLATED.match(transform):

@@ -6,7 +6,7 @@ import re
 import statistics
 import struct
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import site_explorers
@@ -26,7 +26,7 @@ PIXELS = 96 / 72  # of CSS, to a point
 PHONE, GAP = 358, 7  # pixels across a phone's page, and between two panels there
 SMALLEST, LARGEST = 0.7, 1.1  # of a panel there, compared with how it was drawn
 NARROW = 0.8  # of a single panel that is squeezed: rather so large than wide
-FITS = 0.54  # of what stands alone in its row: rather so small than cut
+FITS = 0.53  # of what stands alone in its row: rather so small than cut
 PANEL = re.compile(r'<view id="(panel-\d+)" viewBox="\S+ \S+ (\S+) (\S+)"')
 TITLE = 0.2  # of a door strip's height
 CUT = 0.493  # of its width: left of the third door's leaf
@@ -60,31 +60,27 @@ class Outputs:
         Questions and claims are left out: the page has forms for them. With ``halves`` a phone
         shows the left half of a drawing above the right one, both without the title.
         """
-        mounts = iter(site_explorers.shown(cell, self.lesson))
+        waiting = site_explorers.shown(cell, self.lesson)
         blocks: list[str] = []
         for output in cell.get("outputs", []):
-            if output.output_type == "stream":
+            text = output.get("data", {}).get("text/plain", "")
+            if text.startswith(stills.INTRODUCTION):
+                name, start = waiting.pop(0)
+                self.explorers[name] += 1
+                number = self.explorers[name]
+                blocks.append(site_explorers.mount(name, start, text, self.root, number))
+            elif output.output_type == "stream":
                 blocks += _stream(output.text, keys)
             elif output.output_type == "error":
                 blocks.append(_printed(f"{output.ename}: {output.evalue}"))
             else:
-                blocks += self._shown(cell, output.data, mounts, halves)
+                blocks += self._shown(cell, output.data, halves)
         return blocks
 
-    def _shown(
-        self,
-        cell: NotebookNode,
-        data: NotebookNode,
-        mounts: Iterator[tuple[str, dict]],
-        halves: bool,
-    ) -> list[str]:
+    def _shown(self, cell: NotebookNode, data: NotebookNode, halves: bool) -> list[str]:
         text = data.get("text/plain", "")
         if CLAIM_MIME in data or site_questions.QUESTION.fullmatch(text):
             return []
-        if text.startswith(stills.INTRODUCTION):
-            name, start = next(mounts)
-            self.explorers[name] += 1
-            return [site_explorers.mount(name, start, text, self.root, self.explorers[name])]
         if "image/svg+xml" in data:
             return self._drawing(cell, data["image/svg+xml"], text, halves)
         if "image/png" in data:

@@ -95,7 +95,10 @@ class _Writer:
 
     def page(self) -> Page:
         title = self.cells[0].source
-        self._put(self._opening(title))
+        facts, rest = self._opening(title)
+        self._put(facts)
+        end_of_facts = len(self.blocks)
+        self._put([END_OF_FACTS, *rest])
         for number, cell in enumerate(self.cells[1:], start=1):
             before = self.cells[number - 1]
             after = self.cells[number + 1] if number + 1 < len(self.cells) else None
@@ -107,7 +110,7 @@ class _Writer:
             elif not (_has(before, SOLUTION) and self._check(cell)):
                 self._cell(cell)
         self._put([])
-        self.blocks.insert(self.blocks.index(END_OF_FACTS), self._explorers())
+        self.blocks.insert(end_of_facts, self._explorers())
         text = "\n\n".join(self.blocks) + "\n"
         files, explorers = self.outputs.files, frozenset(self.outputs.explorers)
         return Page(self.name, title, text, files, explorers)
@@ -149,8 +152,8 @@ class _Writer:
         keys = self.waiting.get(cell.id, ())
         return keys if keys == self.fold else ()
 
-    def _opening(self, title: str) -> list[str]:
-        """The first cell, with what a lesson is for in few lines; ways to run it, and the score."""
+    def _opening(self, title: str) -> tuple[list[str], list[str]]:
+        """The first cell: first with its facts, ways to run it and the score, then the rest."""
         file = f"{self.root}{NOTEBOOKS}/{self.name}.ipynb"
         links = [tag("a", "Notebook", href=file, download="")]
         if self.badge:
@@ -164,10 +167,9 @@ class _Writer:
         aims, text = AIMS.search(title), AIMS.sub("\n\n", BADGE.sub("", title))
         question, facts, rest = _around(FACTS, text)
         blocks = [self._linked(question), opening("div", class_="om-facts")]
-        blocks += [*map(self._linked, facts), ways, *score, tag("p", code), END_OF_FACTS]
-        if aims:
-            blocks += folded(aims[1], [self._linked(aims[2])], class_="om-aims")
-        return [*blocks, *map(self._linked, rest)]
+        blocks += [*map(self._linked, facts), ways, *score, tag("p", code)]
+        after = folded(aims[1], [self._linked(aims[2])], class_="om-aims") if aims else []
+        return blocks, [*after, *map(self._linked, rest)]
 
     def _linked(self, markdown: str) -> str:
         """Text, with links to pages in place of notebooks, and to the glossary."""

@@ -47,8 +47,7 @@ def pages(project: Project, lessons: Sequence[Page]) -> list[Page]:
     others["pictures"] = site_pictures.page(contents["pictures"], project.root)
     others["teaching"] = site_teaching.page(contents["teaching"], project.root)
     order = sorted(others, key=lambda name: ORDER.index(name) if name in ORDER else len(ORDER))
-    thumbnails = site_pictures.thumbnails(others["pictures"].markdown)
-    first = Page("index", "", site_index.first_page(index, titles, order, thumbnails))
+    first = Page("index", "", site_index.first_page(index, titles, order))
     return [first, *others.values()]
 
 

@@ -14,13 +14,11 @@ ON_PHONES: dict[str, list[int | Window]] = {
     "06_alibi": [1],
     "07_train_short_test_long": [2],
     "08_stretching_rope": [2],
-    "10_choosing": [(0, 57, 428, 290)],  # of each job the first and the second, without title
+    "10_choosing": [(0, 57, 428, 353)],  # of each job the first and the second, without title
     "11_capstone": [(0, 0, 390, 454)],  # patients A, B and C
 }
 WIDEST = 870  # pixels as drawn: of a wider figure the page shows these parts too
 DRAWN = re.compile(r"--om-drawn: (\d+)")
-ENTRY = re.compile(r"^## \[[^]]*\]\((\w+)\.md\)$(.*?)(?=^## |\Z)", re.MULTILINE | re.DOTALL)
-SOURCE = re.compile(r'src="([^"]+)"')
 DOORS = "00_start_here"  # whose picture is the strip of doors
 
 
@@ -39,11 +37,3 @@ def page(text: str, root: Path) -> Page:
         heading = f"## [{lesson.title.heading}]({lesson.name}.md)"
         entries += [heading, f"*{lesson.title.question}*", *pictures, " ".join(lesson.sentences)]
     return Page("pictures", "", text.replace(HERE, "\n\n".join(entries)), files)
-
-
-def thumbnails(page: str) -> dict[str, str]:
-    """By lesson the address of its figure on the page; of a part where a phone shows parts."""
-    return {
-        name: SOURCE.findall(entry.partition("om-stacked")[2] or entry)[0]
-        for name, entry in ENTRY.findall(page)
-    }

@@ -68,13 +68,15 @@ def drawn(browser: Any, name: str, start: dict[str, Any]) -> bytes:
 
 def put_into(cell: NotebookNode, root: Path) -> None:
     """Give each explorer that the cell's outputs show its picture, in place."""
-    names = (name for name, _ in calls(cell.source))
-    for output in cell.outputs:
-        if output.get("data", {}).get("text/plain", "").startswith(INTRODUCTION):
-            name = next(names)
-            if not path(root, name).exists():
-                raise BuildError(f"the explorer {name!r} has no picture yet: make stills draws it")
-            output.data["image/png"] = base64.b64encode(path(root, name).read_bytes()).decode()
+    explorers_shown = [
+        output
+        for output in cell.outputs
+        if output.get("data", {}).get("text/plain", "").startswith(INTRODUCTION)
+    ]
+    for output, (name, _) in zip(explorers_shown, calls(cell.source), strict=False):
+        if not path(root, name).exists():
+            raise BuildError(f"the explorer {name!r} has no picture yet: make stills draws it")
+        output.data["image/png"] = base64.b64encode(path(root, name).read_bytes()).decode()
 
 
 def main() -> int:

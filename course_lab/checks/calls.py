@@ -49,23 +49,27 @@ class Call:
 
 
 def call(function: Function, case: tuple[Any, ...], seconds: float | None) -> Call:
-    """Call a function with copies of a case's arguments; an exception counts as its answer.
+    """Call a function with copies of a case's arguments.
 
     Without ``seconds`` there is no time limit.
     """
     arguments = copy.deepcopy(case)
+    answer = answer_to(arguments, function, seconds)
+    return Call(answer, arguments, _changed(function, case, arguments))
+
+
+def answer_to(arguments: tuple[Any, ...], function: Function, seconds: float | None = None) -> Any:
+    """Return what a function answers to these arguments; an exception counts as its answer."""
     try:
         if seconds is None:
             answer = function(*arguments)
         else:
             answer = call_within(seconds, function, *arguments)
-        if isinstance(answer, BaseException):  # returned, not raised
-            answer = repr(answer)
+        return repr(answer) if isinstance(answer, BaseException) else answer  # not raised
     except SystemExit as error:
-        answer = RuntimeError(f"it called exit ({error})")
+        return RuntimeError(f"it called exit ({error})")
     except (Exception, OutOfTime) as error:
-        answer = error
-    return Call(answer, arguments, _changed(function, case, arguments))
+        return error
 
 
 def call_within(seconds: float, function: Function, *arguments: Any) -> Any:

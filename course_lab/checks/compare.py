@@ -126,9 +126,16 @@ def _is_close(actual: float, expected: float, tolerance: float) -> bool:
         return False
 
 
+def no_tensor(value: Any) -> str:
+    """Say that a value is no tensor, and ask what makes one of it; "" if it is one."""
+    if isinstance(value, Tensor):
+        return ""
+    return f"expected a torch tensor, got {type(value).__name__}. What makes one of it?"
+
+
 def _compare_tensors(actual: Any, expected: Tensor, tolerance: float, any_dtype: bool) -> str:
-    if not isinstance(actual, Tensor):
-        return f"expected a torch tensor, got {type(actual).__name__}."
+    if text := no_tensor(actual):
+        return text
     if actual.shape != expected.shape:
         return f"expected shape {tuple(expected.shape)}, got {tuple(actual.shape)}."
     wrong_dtype = ""

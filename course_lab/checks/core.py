@@ -6,7 +6,7 @@ To add an exercise, define in ``lessonNN.py`` what is special about it, and noth
         "thing",                    # its name in messages
         right_answer,               # a function
         cases=[(3,), (randn(4, 2),)],  # arguments: edge cases too, and sizes that differ
-        mistakes=[Mistake("what went wrong", "A question that leads on?", wrong_answer), …],
+        mistakes=[Mistake("what went wrong", "A question that leads on?", wrong_answer, …), …],
         hints=("gives little away", "more", "nearly all"),
         rules=[Without((library_function,))],  # what the exercise forbids
     )
@@ -28,6 +28,7 @@ Answers that a check once misjudged belong in ``tests/test_checks_lessonNN.py``.
 from __future__ import annotations
 
 import contextlib
+import copy
 import io
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -68,12 +69,12 @@ class Verdict:
     def as_html(self) -> str:
         """The text in a card, with its mark and the exercise's name in colour."""
         if self.kind in ("untouched", "blocked"):
-            return card.card(card.escaped(self.text))
+            return card.card(card.inline(self.text))
         name, colon, rest = self.text.partition(":")
         colour, background = card.OTHER, "transparent"
         if self.kind == "right":
             colour, background = card.RIGHT, card.TINT
-        words = card.bold(name + colon, colour) + card.escaped(rest)
+        words = card.bold(name + colon, colour) + card.inline(rest)
         return card.card(words, edge=colour, background=background)
 
 
@@ -95,6 +96,8 @@ class Check:
             what is wrong, or "". It accepts the reference's answers.
         effect: where answers that differ do the same, a function of an answer and the arguments
             that returns what it does. Known mistakes are recognised by it.
+        mistakes_keep_cases: whether no known mistake changes its arguments. Then they get the cases
+            themselves, not copies, and can remember what they computed from them.
         seconds: the longest that one call may take.
         if_slow: the question to an answer that takes longer.
     """
@@ -108,6 +111,7 @@ class Check:
     rules: Sequence[Rule] = ()
     judge: Callable[..., str] | None = None
     effect: Callable[..., Any] | None = None
+    mistakes_keep_cases: bool = False
     seconds: float = SECONDS
     if_slow: str = "Is there a loop that never ends?"
 
@@ -124,7 +128,7 @@ class Check:
             print(f"There are hints 1, 2 and 3, got {number!r}.")
             return
         title, hint = f"Hint {number} of 3:", self.hints[number - 1]
-        card.tell(f"{title} {hint}", card.card(f"{card.bold(title)} {card.escaped(hint)}"))
+        card.tell(f"{title} {hint}", card.card(f"{card.bold(title)} {card.inline(hint)}"))
 
     def verdict(self, answer: Any) -> Verdict:
         """Return what calling the check would print."""
@@ -186,9 +190,11 @@ class Check:
         failing = [place for place, problem in enumerate(problems) if problem]
         if not failing:
             return None
-        right = self._effects(self._right_answers)
-        effects = self._effects([call.answer for call in calls])
-        seen = [replace(call, answer=effect) for call, effect in zip(calls, effects, strict=True)]
+        right = list(map(self._effect_of, self._right_answers, range(len(calls))))
+        seen = [
+            replace(call, answer=self._effect_of(call.answer, number))
+            for number, call in enumerate(calls)
+        ]
         if text := explanation(self._candidates, seen, failing, right, self.tolerance):
             return self._wrong(text, "mistake")
         first = failing[0]
@@ -220,26 +226,28 @@ class Check:
 
     @cached_property
     def _right_answers(self) -> list[Any]:
-        return self._answers(self.reference)
+        return [call(self.reference, case, None).answer for case in self.cases]
 
     @cached_property
     def _candidates(self) -> list[Candidate]:
-        candidates = []
-        for mistake in self.mistakes:
-            answers = self._answers(mistake.answer)
-            candidates.append(Candidate(mistake, answers, self._effects(answers), self._problems))
-        return candidates
-
-    def _effects(self, answers: Sequence[Any]) -> list[Any]:
-        if self.effect is None:
-            return list(answers)
         return [
-            answer if isinstance(answer, BaseException) else self.effect(answer, *case)
-            for answer, case in zip(answers, self.cases, strict=True)
+            Candidate(
+                mistake, answer, len(self.cases), self._arguments, self._effect_of, self._problems
+            )
+            for mistake in self.mistakes
+            for answer in mistake.answers
         ]
 
-    def _answers(self, function: Function) -> list[Any]:
-        return [call(function, case, None).answer for case in self.cases]
+    def _arguments(self, number: int) -> Case:
+        """Return what known mistakes get as the case of this number."""
+        case = self.cases[number]
+        return case if self.mistakes_keep_cases else copy.deepcopy(case)
+
+    def _effect_of(self, answer: Any, number: int) -> Any:
+        """Return what an answer to the case of this number does."""
+        if self.effect is None or isinstance(answer, BaseException):
+            return answer
+        return self.effect(answer, *self.cases[number])
 
 
 def randn(*size: int, seed: int = 0) -> Tensor:

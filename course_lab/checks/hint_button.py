@@ -16,13 +16,14 @@ def hint_button(hints: Sequence[str]) -> ipywidgets.VBox:
     has the focus, and a button that was pressed has it.
     """
     shown, button = ipywidgets.HTML(), ipywidgets.Button()
+    button.add_class("om-hint-button")
     count = 0
 
     def show(number: int) -> None:
         nonlocal count
         count = number
         lines = [
-            f"{card.bold(f'Hint {n} of {len(hints)}:')} {card.escaped(hint)}"
+            f"{card.bold(f'Hint {n} of {len(hints)}:')} {card.inline(hint)}"
             for n, hint in enumerate(hints[:count], start=1)
         ]
         shown.value = card.card(*lines) if lines else ""

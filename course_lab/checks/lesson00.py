@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from course_lab.checks.calls import Function, call
+from course_lab.checks.compare import no_tensor
 from course_lab.checks.core import Check, Mistake
 from course_lab.checks.rules import Case, Rule
 
@@ -26,8 +27,8 @@ def _judge_marks(marks: Any, n: int, width: int) -> str:
     """Say why these cannot be added to words, or name two places with the same mark."""
     if marks is None:
         return "your function returns None. Is a `return` missing?"
-    if not isinstance(marks, Tensor):
-        return f"expected a torch tensor, got {type(marks).__name__}. What makes one of it?"
+    if text := no_tensor(marks):
+        return text
     if tuple(marks.shape) != (n, width):
         return (
             f"expected shape {(n, width)}, a row for each place, got {tuple(marks.shape)}. How "

@@ -181,18 +181,13 @@ check_is_equivariant = Check(
             "A function may give the same rows for every order. Is it equivariant?",
             lambda f, x, perm: _close(f(x), f(x[perm])) or _close(f(x[perm]), f(x)[perm]),
         ),
-        *(
-            Mistake(
-                "f is applied twice",
-                "A function may undo itself, or change nothing the second time. How often should "
-                "it see the rows?",
-                answer,
-            )
-            for answer in (
-                lambda f, x, perm: _close(f(f(x[perm])), f(f(x))[perm]),
-                lambda f, x, perm: _close(f(f(x[perm])), f(f(x)[perm])),
-                lambda f, x, perm: _close(f(x[perm]), f(f(x)[perm])),
-            )
+        Mistake(
+            "f is applied twice",
+            "A function may undo itself, or change nothing the second time. How often should "
+            "it see the rows?",
+            lambda f, x, perm: _close(f(f(x[perm])), f(f(x))[perm]),
+            lambda f, x, perm: _close(f(f(x[perm])), f(f(x)[perm])),
+            lambda f, x, perm: _close(f(x[perm]), f(f(x)[perm])),
         ),
         Mistake(
             "True and False are exchanged",
@@ -206,27 +201,22 @@ check_is_equivariant = Check(
             lambda f, x, perm: _close(f(x[:, perm]), f(x)[:, perm]),
             raises="is out of bounds for dimension",
         ),
-        *(
-            Mistake(
-                "the comparison comes back, not a verdict",
-                "Yours are many answers, or a number. The question is a yes or no to all of it: "
-                "when is it yes?",
-                answer,
-            )
-            for answer in (
-                lambda f, x, perm: f(x[perm]) - f(x)[perm],
-                lambda f, x, perm: f(x)[perm] - f(x[perm]),
-                lambda f, x, perm: (f(x[perm]) - f(x)[perm]).abs(),
-                lambda f, x, perm: (f(x[perm]) - f(x)[perm]).abs().max(),
-                lambda f, x, perm: (f(x[perm]) - f(x)[perm]).abs().sum(),
-                lambda f, x, perm: (f(x[perm]) - f(x)[perm]).norm(),
-                lambda f, x, perm: torch.isclose(f(x[perm]), f(x)[perm], atol=1e-5),
-                lambda f, x, perm: torch.isclose(f(x[perm]), f(x)[perm], atol=1e-5).all(1),
-                lambda f, x, perm: f(x[perm]) == f(x)[perm],
-                lambda f, x, perm: [
-                    _close(row, other) for row, other in zip(f(x[perm]), f(x)[perm], strict=True)
-                ],
-            )
+        Mistake(
+            "the comparison comes back, not a verdict",
+            "Yours are many answers, or a number. The question is a yes or no to all of it: "
+            "when is it yes?",
+            lambda f, x, perm: f(x[perm]) - f(x)[perm],
+            lambda f, x, perm: f(x)[perm] - f(x[perm]),
+            lambda f, x, perm: (f(x[perm]) - f(x)[perm]).abs(),
+            lambda f, x, perm: (f(x[perm]) - f(x)[perm]).abs().max(),
+            lambda f, x, perm: (f(x[perm]) - f(x)[perm]).abs().sum(),
+            lambda f, x, perm: (f(x[perm]) - f(x)[perm]).norm(),
+            lambda f, x, perm: torch.isclose(f(x[perm]), f(x)[perm], atol=1e-5),
+            lambda f, x, perm: torch.isclose(f(x[perm]), f(x)[perm], atol=1e-5).all(1),
+            lambda f, x, perm: f(x[perm]) == f(x)[perm],
+            lambda f, x, perm: [
+                _close(row, other) for row, other in zip(f(x[perm]), f(x)[perm], strict=True)
+            ],
         ),
         Mistake(
             "f is given rows in an order that perm does not make",
@@ -240,16 +230,11 @@ check_is_equivariant = Check(
             lambda f, x, perm: _close(f(x), f(x)[perm]),
             trace=_never_shuffled,
         ),
-        *(
-            Mistake(
-                "one side is shuffled by perm, the other by its inverse or once more",
-                "Follow row 0 of x through both sides. How often is it moved on each?",
-                answer,
-            )
-            for answer in (
-                lambda f, x, perm: _close(f(x[perm]), f(x)[perm][perm]),
-                lambda f, x, perm: _close(f(x[perm][perm]), f(x)[perm]),
-            )
+        Mistake(
+            "one side is shuffled by perm, the other by its inverse or once more",
+            "Follow row 0 of x through both sides. How often is it moved on each?",
+            lambda f, x, perm: _close(f(x[perm]), f(x)[perm][perm]),
+            lambda f, x, perm: _close(f(x[perm][perm]), f(x)[perm]),
         ),
         Mistake(
             "this asks for invariance",
@@ -266,99 +251,69 @@ check_is_equivariant = Check(
             "Two things are compared: shuffle then f, and f then shuffle. Where is the second?",
             lambda f, x, perm: _close(f(x[perm]), x[perm]),
         ),
-        *(
-            Mistake(
-                "only which rows there are is compared, not where they are",
-                "A function may reverse its rows, whatever it is given. Would your test notice?",
-                _judged_by(same_rows),
-            )
-            for same_rows in (
-                lambda a, b: _close(a.sort(0).values, b.sort(0).values),
-                lambda a, b: bool(torch.cdist(a, b).amin(1).max() < 1e-2),
-                lambda a, b: torch.allclose(a.T @ a, b.T @ b, atol=1e-3),
-            )
+        Mistake(
+            "only which rows there are is compared, not where they are",
+            "A function may reverse its rows, whatever it is given. Would your test notice?",
+            _judged_by(lambda a, b: _close(a.sort(0).values, b.sort(0).values)),
+            _judged_by(lambda a, b: bool(torch.cdist(a, b).amin(1).max() < 1e-2)),
+            _judged_by(lambda a, b: torch.allclose(a.T @ a, b.T @ b, atol=1e-3)),
         ),
         Mistake(
             "not every row counts",
             "A function may treat all rows alike but one. Would your test notice that one?",
             _judged_by(lambda a, b: _close(a[0], b[0])),
         ),
-        *(
-            Mistake(
-                "not every row counts",
-                "A function may be wrong in a row that your test leaves out. Which rows are left "
-                "out?",
-                _judged_on(rows),
-            )
-            for rows in (
-                lambda rows: rows[-1],
-                lambda rows: rows[[0, -1]],
-                lambda rows: rows[::2],
-                lambda rows: rows[1::2],
-                lambda rows: rows[1:],
-                lambda rows: rows[:-1],
-                lambda rows: rows[1:-1],
-                lambda rows: rows[: len(rows) // 2],
-                lambda rows: rows[len(rows) // 2 :],
-                lambda rows: rows[len(rows) // 2],
-                lambda rows: rows[1],
-            )
+        Mistake(
+            "not every row counts",
+            "A function may be wrong in a row that your test leaves out. Which rows are left out?",
+            _judged_on(lambda rows: rows[-1]),
+            _judged_on(lambda rows: rows[[0, -1]]),
+            _judged_on(lambda rows: rows[::2]),
+            _judged_on(lambda rows: rows[1::2]),
+            _judged_on(lambda rows: rows[1:]),
+            _judged_on(lambda rows: rows[:-1]),
+            _judged_on(lambda rows: rows[1:-1]),
+            _judged_on(lambda rows: rows[: len(rows) // 2]),
+            _judged_on(lambda rows: rows[len(rows) // 2 :]),
+            _judged_on(lambda rows: rows[len(rows) // 2]),
+            _judged_on(lambda rows: rows[1]),
         ),
         Mistake(
             "only the diagonal is compared",
             "The diagonal has one number of each row. What of the others?",
             _judged_by(lambda a, b: _close(a.diag(), b.diag())),
         ),
-        *(
-            Mistake(
-                "most of it is enough",
-                "Of 200 rows one may be wrong in one number. Is such a function equivariant?",
-                _judged_by(partial(_mostly_close, most)),
-            )
-            for most in (0.5, 0.8, 0.9, 0.99)
+        Mistake(
+            "most of it is enough",
+            "Of 200 rows one may be wrong in one number. Is such a function equivariant?",
+            *(_judged_by(partial(_mostly_close, most)) for most in (0.5, 0.8, 0.9, 0.99)),
         ),
-        *(
-            Mistake(
-                "of each row only one number is compared, such as its sum or its largest",
-                "A function may shuffle the numbers within a row. Would your test notice?",
-                _judged_on(of_row),
-            )
-            for of_row in (
-                lambda rows: rows.sum(1),
-                lambda rows: rows.mean(1),
-                lambda rows: rows.amax(1),
-                lambda rows: rows.amin(1),
-                lambda rows: rows.argmax(1),
-                lambda rows: rows.sort(1).values,
-            )
+        Mistake(
+            "of each row only one number is compared, such as its sum or its largest",
+            "A function may shuffle the numbers within a row. Would your test notice?",
+            _judged_on(lambda rows: rows.sum(1)),
+            _judged_on(lambda rows: rows.mean(1)),
+            _judged_on(lambda rows: rows.amax(1)),
+            _judged_on(lambda rows: rows.amin(1)),
+            _judged_on(lambda rows: rows.argmax(1)),
+            _judged_on(lambda rows: rows.sort(1).values),
         ),
-        *(
-            Mistake(
-                "only how the rows lie to one another is compared",
-                "Change the signs of all numbers of an output. Would your test notice?",
-                _judged_on(products),
-            )
-            for products in (
-                lambda rows: rows @ rows.T,
-                lambda rows: (rows[:, None] - rows).norm(dim=2),
-            )
+        Mistake(
+            "only how the rows lie to one another is compared",
+            "Change the signs of all numbers of an output. Would your test notice?",
+            _judged_on(lambda rows: rows @ rows.T),
+            _judged_on(lambda rows: (rows[:, None] - rows).norm(dim=2)),
         ),
-        *(
-            Mistake(
-                "one number of the whole output is compared",
-                "Rows in other places have the same length together, and the same largest number. "
-                "What else must agree?",
-                _judged_on(number),
-            )
-            for number in (torch.norm, torch.max, torch.min)
+        Mistake(
+            "one number of the whole output is compared",
+            "Rows in other places have the same length together, and the same largest number. "
+            "What else must agree?",
+            *(_judged_on(number) for number in (torch.norm, torch.max, torch.min)),
         ),
-        *(
-            Mistake(
-                "differences cancel",
-                "What is the mean of −5 and 5, and are they close to 0?",
-                _judged_by(partial(_small, of_all)),
-            )
-            for of_all in (torch.mean, torch.sum)
+        Mistake(
+            "differences cancel",
+            "What is the mean of −5 and 5, and are they close to 0?",
+            *(_judged_by(partial(_small, of_all)) for of_all in (torch.mean, torch.sum)),
         ),
         Mistake(
             "a single row that fits is enough",
@@ -380,14 +335,14 @@ check_is_equivariant = Check(
             "A row is a whole vector. Which of its numbers does your test leave out?",
             _judged_by(lambda a, b: _close(a[:, -1], b[:, -1])),
         ),
-        *(
-            Mistake(
-                "only the directions of the rows are compared",
-                "Two vectors may point the same way. What else must agree?",
-                _judged_by(partial(_same_directions, of_all, gap)),
-            )
-            for of_all in (torch.min, torch.mean)
-            for gap in (1e-5, 1e-4, 1e-3)
+        Mistake(
+            "only the directions of the rows are compared",
+            "Two vectors may point the same way. What else must agree?",
+            *(
+                _judged_by(partial(_same_directions, of_all, gap))
+                for of_all in (torch.min, torch.mean)
+                for gap in (1e-5, 1e-4, 1e-3)
+            ),
         ),
         Mistake(
             "only the lengths of the rows are compared",
@@ -399,21 +354,15 @@ check_is_equivariant = Check(
             "A function may change signs. Would your test notice?",
             _judged_by(lambda a, b: _close(a.abs(), b.abs())),
         ),
-        *(
-            Mistake(
-                "differences of one sign are overlooked",
-                "What is the largest of −5, −3 and −4, and are they close to 0?",
-                _judged_by(partial(_no_larger, sign)),
-            )
-            for sign in (1, -1)
+        Mistake(
+            "differences of one sign are overlooked",
+            "What is the largest of −5, −3 and −4, and are they close to 0?",
+            *(_judged_by(partial(_no_larger, sign)) for sign in (1, -1)),
         ),
-        *(
-            Mistake(
-                "differences far above rounding pass",
-                "Rounding changes numbers near 1 by about 1e-7. What does your tolerance let pass?",
-                _judged_by(partial(torch.allclose, atol=tolerance)),
-            )
-            for tolerance in (0.1, 1.0)
+        Mistake(
+            "differences far above rounding pass",
+            "Rounding changes numbers near 1 by about 1e-7. What does your tolerance let pass?",
+            *(_judged_by(partial(torch.allclose, atol=tolerance)) for tolerance in (0.1, 1.0)),
         ),
         Mistake(
             "the comparison is exact",
@@ -624,30 +573,20 @@ check_previous = Check(
             _uneven,
             trace=lambda arguments: probes.counts_unevenly(arguments[0], arguments[2]),
         ),
-        *(
-            Mistake(
-                "each word gets the row that is stored before its own",
-                "The rows lie in a secret order. Which function alone knows what came before?",
-                answer,
-            )
-            for answer in (
-                lambda attend, x, start: x.roll(1, 0),
-                lambda attend, x, start: torch.cat([x[:1], x[:-1]]),
-                lambda attend, x, start: attend(x.roll(1, 0), x, x),
-                lambda attend, x, start: attend(20 * x.roll(1, 0), x, x),
-            )
+        Mistake(
+            "each word gets the row that is stored before its own",
+            "The rows lie in a secret order. Which function alone knows what came before?",
+            lambda attend, x, start: x.roll(1, 0),
+            lambda attend, x, start: torch.cat([x[:1], x[:-1]]),
+            lambda attend, x, start: attend(x.roll(1, 0), x, x),
+            lambda attend, x, start: attend(20 * x.roll(1, 0), x, x),
         ),
-        *(
-            Mistake(
-                "positions are counted in the order of storage",
-                "The rows lie in a secret order. Which function alone can tell a word how many "
-                "came before it?",
-                _from_storage(count),
-            )
-            for count in (
-                lambda start: torch.ones_like(start).cumsum(0) - 1,
-                lambda start: start.cumsum(0),
-            )
+        Mistake(
+            "positions are counted in the order of storage",
+            "The rows lie in a secret order. Which function alone can tell a word how many "
+            "came before it?",
+            _from_storage(lambda start: torch.ones_like(start).cumsum(0) - 1),
+            _from_storage(lambda start: start.cumsum(0)),
         ),
         Mistake(
             "one number comes back for each word",
@@ -669,21 +608,16 @@ check_previous = Check(
             lambda attend, x, start: attend(x, x, x),
             trace=_words_ask,
         ),
-        *(
-            Mistake(
-                "each word gets the sum or the average of all earlier words",
-                "Which scores leave only the last of them?",
-                answer,
-            )
-            for answer in (
-                lambda attend, x, start: _of_all_earlier(attend, x, start)[0],
-                lambda attend, x, start: _of_all_earlier(attend, x, start)[0] + x,
-                lambda attend, x, start: torch.div(*_of_all_earlier(attend, x, start)),
-                lambda attend, x, start: (
-                    _of_all_earlier(attend, x, start)[0]
-                    / _of_all_earlier(attend, x, start)[1].clamp(min=1)
-                ),
-            )
+        Mistake(
+            "each word gets the sum or the average of all earlier words",
+            "Which scores leave only the last of them?",
+            lambda attend, x, start: _of_all_earlier(attend, x, start)[0],
+            lambda attend, x, start: _of_all_earlier(attend, x, start)[0] + x,
+            lambda attend, x, start: torch.div(*_of_all_earlier(attend, x, start)),
+            lambda attend, x, start: (
+                _of_all_earlier(attend, x, start)[0]
+                / _of_all_earlier(attend, x, start)[1].clamp(min=1)
+            ),
         ),
         Mistake(
             "places are cut off to whole numbers",
@@ -709,14 +643,12 @@ check_previous = Check(
             lambda attend, x, start: _scores(attend, x, start, lambda p: (p - 1, 1 / p)),
             trace=_not_finite,
         ),
-        *(
-            Mistake(
-                "the share itself is taken for the place",
-                "Shares of the places 0, 1, 2, 3 are 1, 1/2, 1/3, 1/4. How do you get 3 from 1/4?",
-                _placed_by(place),
-                trace=_spaced(_like_shares),
-            )
-            for place in (lambda p: 1 - 1 / (1 + p), lambda p: len(p) / (1 + p))
+        Mistake(
+            "the share itself is taken for the place",
+            "Shares of the places 0, 1, 2, 3 are 1, 1/2, 1/3, 1/4. How do you get 3 from 1/4?",
+            _placed_by(lambda p: 1 - 1 / (1 + p)),
+            _placed_by(lambda p: len(p) / (1 + p)),
+            trace=_spaced(_like_shares),
         ),
         Mistake(
             "neighbours are not equally far apart on the scale of the places",
@@ -724,30 +656,21 @@ check_previous = Check(
             _placed_by(torch.log1p),
             trace=_spaced(lambda steps: bool(steps.max() > 1.1 * steps.min())),
         ),
-        *(
-            Mistake(
-                "a step of one word has another size on this scale",
-                "You multiply or divide the places by a number. How far apart are two neighbours "
-                "then?",
-                _placed_by(place),
-                trace=_wrong_step,
-            )
-            for place in (lambda p: len(p) * p, lambda p: p / len(p))
+        Mistake(
+            "a step of one word has another size on this scale",
+            "You multiply or divide the places by a number. How far apart are two neighbours then?",
+            *(_placed_by(place) for place in (lambda p: len(p) * p, lambda p: p / len(p))),
+            trace=_wrong_step,
         ),
-        *(
-            Mistake(
-                "the share itself is taken for the place",
-                "Shares of the places 0, 1, 2, 3 are 1, 1/2, 1/3, 1/4. How do you get 3 from 1/4?",
-                answer,
-            )
-            for answer in (
-                lambda attend, x, start: _scores(
-                    attend, x, start, lambda p: (20 / (1 + p), 1 / (1 + p))
-                ),
-                lambda attend, x, start: _look(
-                    attend, x, start, positions=1 / (1 + _positions(attend, start))
-                ),
-            )
+        Mistake(
+            "the share itself is taken for the place",
+            "Shares of the places 0, 1, 2, 3 are 1, 1/2, 1/3, 1/4. How do you get 3 from 1/4?",
+            lambda attend, x, start: _scores(
+                attend, x, start, lambda p: (20 / (1 + p), 1 / (1 + p))
+            ),
+            lambda attend, x, start: _look(
+                attend, x, start, positions=1 / (1 + _positions(attend, start))
+            ),
         ),
         Mistake(
             "places are cut off to whole numbers",

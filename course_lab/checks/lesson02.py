@@ -18,7 +18,7 @@ import torch
 from torch import Tensor
 
 from course_lab.checks.calls import Function, call
-from course_lab.checks.compare import distinct_texts
+from course_lab.checks.compare import distinct_texts, no_tensor
 from course_lab.checks.core import Check, Mistake
 from course_lab.checks.rules import Case, Observation, Rule, Without
 from course_utils.encodings.functional import shift_matrix, sinusoidal_frequencies, sinusoidal_table
@@ -54,8 +54,8 @@ def _no_matrices(matrices: Any, d_model: int) -> str:
     for name, W in zip(("W_q", "W_k"), matrices, strict=True):
         if isinstance(W, (int, float)):
             return f"{name} is the number {W:g}. Which matrix multiplies each vector by it?"
-        if not isinstance(W, Tensor):
-            return f"{name}: expected a torch tensor, got {type(W).__name__}."
+        if text := no_tensor(W):
+            return f"{name}: {text}"
         if tuple(W.shape) != (d_model, d_model):
             return f"{name}: expected shape {(d_model, d_model)}, got {tuple(W.shape)}."
         if W.is_complex() or not bool(W.isfinite().all()):
@@ -231,22 +231,19 @@ check_looking_back = Check(
             "Which hand has speed 1/100 at base 10000, by the formula and by your code?",
             lambda k, gain, d: _with_blocks(_turns(k, d, exponent=1.0), gain),
         ),
-        *(
-            Mistake(
-                "these blocks stretch the hands: one of the two sines has the wrong sign",
-                "How long is (1, 1) after your block, and (1, −1)?",
-                partial(_one_sign_lost, lost=sign),
-            )
-            for sign in (1.0, -1.0)
+        Mistake(
+            "these blocks stretch the hands: one of the two sines has the wrong sign",
+            "How long is (1, 1) after your block, and (1, −1)?",
+            *(partial(_one_sign_lost, lost=sign) for sign in (1.0, -1.0)),
         ),
-        *(
-            Mistake(
-                "cosines and sines have changed places in the blocks",
-                "At k = 0 nothing may move. What is your block then?",
-                partial(_cosines_and_sines_exchanged, upper=upper, lower=lower),
-            )
-            for upper in (1.0, -1.0)
-            for lower in (1.0, -1.0)
+        Mistake(
+            "cosines and sines have changed places in the blocks",
+            "At k = 0 nothing may move. What is your block then?",
+            *(
+                partial(_cosines_and_sines_exchanged, upper=upper, lower=lower)
+                for upper in (1.0, -1.0)
+                for lower in (1.0, -1.0)
+            ),
         ),
         Mistake(
             "the shift is by 1, whatever k",
@@ -339,8 +336,8 @@ def _quarter_turns(d_model: int) -> Tensor:
 
 def _judge_signs(W: Any, d_model: int) -> str:
     """Name the first query and key whose score has the wrong sign under a matrix W."""
-    if not isinstance(W, Tensor):
-        return f"expected a torch tensor, got {type(W).__name__}."
+    if text := no_tensor(W):
+        return text
     if tuple(W.shape) != (d_model, d_model):
         return f"expected shape {(d_model, d_model)}, got {tuple(W.shape)}."
     if W.is_complex() or not bool(W.isfinite().all()):
@@ -409,10 +406,6 @@ check_before_after = Check(
             "it is the wrong way round: later keys score above 0",
             "Put in query 1 and key 0. Which of the two hands is ahead, and what is its sine?",
             lambda d: _quarter_turns(d).T,
-        ),
-        Mistake(
-            "it is the wrong way round: later keys score above 0",
-            "Put in query 1 and key 0. Which of the two hands is ahead, and what is its sine?",
             lambda d: _slowest_hand(d).T,
         ),
         Mistake(
@@ -850,41 +843,27 @@ check_tell_time = Check(
             "A rough value just below a full turn, a hand just past it: how many turns is nearest?",
             _turns_rounded_down,
         ),
-        *(
-            Mistake(
-                "turns are counted from the rough value alone",
-                "A hand has turned 2.6 times, by the rough value, and stands at −0.4 turns. Which "
-                "number of whole turns goes with that angle?",
-                answer,
-            )
-            for answer in (
-                _without_own_angle,
-                _own_turns_cut_off,
-                _own_turns_rounded_down,
-                _own_turns_rounded_down_later,
-            )
+        Mistake(
+            "turns are counted from the rough value alone",
+            "A hand has turned 2.6 times, by the rough value, and stands at −0.4 turns. Which "
+            "number of whole turns goes with that angle?",
+            _without_own_angle,
+            _own_turns_cut_off,
+            _own_turns_rounded_down,
+            _own_turns_rounded_down_later,
         ),
-        *(
-            Mistake(
-                "the fraction of a turn is cut off",
-                "Rough value and angle differ by 2.9 turns. How many whole turns is that, with "
-                "noise?",
-                answer,
-            )
-            for answer in (
-                _difference_cut_off,
-                _difference_rounded_down,
-                _difference_rounded_down_later,
-            )
+        Mistake(
+            "the fraction of a turn is cut off",
+            "Rough value and angle differ by 2.9 turns. How many whole turns is that, with noise?",
+            _difference_cut_off,
+            _difference_rounded_down,
+            _difference_rounded_down_later,
         ),
-        *(
-            Mistake(
-                "the turns are rounded up",
-                "Rough value and angle differ by 2.1 turns. How many whole turns is that, with "
-                "noise?",
-                answer,
-            )
-            for answer in (_difference_rounded_up, _difference_rounded_up_later)
+        Mistake(
+            "the turns are rounded up",
+            "Rough value and angle differ by 2.1 turns. How many whole turns is that, with noise?",
+            _difference_rounded_up,
+            _difference_rounded_up_later,
         ),
         Mistake(
             "turns are counted the wrong way round",
@@ -896,13 +875,11 @@ check_tell_time = Check(
             "An angle of −1: how large is the sum of angle and turns, and how large was it meant?",
             _two_angles,
         ),
-        *(
-            Mistake(
-                "rough and refined values are averaged",
-                "How far off is a rough value, and how far the one refined from it?",
-                answer,
-            )
-            for answer in (_mean_of_refined, _half_rough_half_new)
+        Mistake(
+            "rough and refined values are averaged",
+            "How far off is a rough value, and how far the one refined from it?",
+            _mean_of_refined,
+            _half_rough_half_new,
         ),
         Mistake(
             "the speeds start at m = 1",
@@ -914,14 +891,11 @@ check_tell_time = Check(
             "By how many radians does a hand go on in one turn?",
             _turns_not_in_radians,
         ),
-        *(
-            Mistake(
-                "this is the mean of what the slow hands say, each in its first turn",
-                "By how many positions is each of them off, at 0.1 radians? Which hands are "
-                "more exact, and what do they need to know?",
-                partial(_mean_of_slow_hands, share=share),
-            )
-            for share in (0.5, 0.25)
+        Mistake(
+            "this is the mean of what the slow hands say, each in its first turn",
+            "By how many positions is each of them off, at 0.1 radians? Which hands are "
+            "more exact, and what do they need to know?",
+            *(partial(_mean_of_slow_hands, share=share) for share in (0.5, 0.25)),
         ),
         Mistake(
             "every other hand is left out",
@@ -957,23 +931,19 @@ check_tell_time = Check(
             "has a smaller error?",
             _from_slowest_to_fastest,
         ),
-        *(
-            Mistake(
-                "an angle comes from the sine alone",
-                "The hand passes each sine twice a turn. Which other number tells the two apart? "
-                "(And with noise a sine may be above 1.)",
-                answer,
-            )
-            for answer in (_by_arcsine, _by_bounded_arcsine)
+        Mistake(
+            "an angle comes from the sine alone",
+            "The hand passes each sine twice a turn. Which other number tells the two apart? "
+            "(And with noise a sine may be above 1.)",
+            _by_arcsine,
+            _by_bounded_arcsine,
         ),
-        *(
-            Mistake(
-                "an angle comes from the cosine alone",
-                "The hand passes each cosine twice a turn. Which other number tells the two apart? "
-                "(And with noise a cosine may be above 1.)",
-                answer,
-            )
-            for answer in (_by_arccosine, _by_bounded_arccosine)
+        Mistake(
+            "an angle comes from the cosine alone",
+            "The hand passes each cosine twice a turn. Which other number tells the two apart? "
+            "(And with noise a cosine may be above 1.)",
+            _by_arccosine,
+            _by_bounded_arccosine,
         ),
         Mistake(
             "an angle comes from sine / cosine alone",

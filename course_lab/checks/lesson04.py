@@ -49,6 +49,11 @@ class _InSight(Rule):
         return COMPILED
 
 
+def _within_4n2(q: Tensor, table: Tensor, why: str) -> LargestTensor:
+    """No tensor of more than 4n² numbers where n queries meet the table."""
+    return LargestTensor((q, table), lambda q, table: 4 * len(q) ** 2, why=why)
+
+
 class _PlainCheck(Check):
     """A check that does not wait for ``torch.compile``, which takes longer than an answer may."""
 
@@ -640,23 +645,23 @@ check_shaw = _PlainCheck(
             why="It makes a number for each query, key and row of the table, all 0 but one a pair. "
             "What picks that one without the others?",
         ),
-        LargestTensor(
-            (randn(40, 16), randn(9, 16)),
-            lambda q, table: 4 * len(q) ** 2,
-            why="How many different vectors does the table hold, and along which axis of the large "
+        _within_4n2(
+            randn(40, 16),
+            randn(9, 16),
+            "How many different vectors does the table hold, and along which axis of the large "
             "tensor do you add up in the end?",
         ),
-        LargestTensor(
-            (randn(40, 16), randn(33, 16)),
-            lambda q, table: 4 * len(q) ** 2,
-            why="With more rows in the table it grows by d numbers a query and row. Which "
-            "operation multiplies and adds up over d at once?",
+        _within_4n2(
+            randn(40, 16),
+            randn(33, 16),
+            "With more rows in the table it grows by d numbers a query and row. Which operation "
+            "multiplies and adds up over d at once?",
         ),
-        LargestTensor(
-            (randn(40, 64), randn(33, 64)),
-            lambda q, table: 4 * len(q) ** 2,
-            why="Vectors here are four times as long: does it still grow with d? Which operation "
-            "adds up over d before n² numbers are picked?",
+        _within_4n2(
+            randn(40, 64),
+            randn(33, 64),
+            "Vectors here are four times as long: does it still grow with d? Which operation adds "
+            "up over d before n² numbers are picked?",
         ),
         _InSight((randn(4, 3), randn(5, 3))),
     ],

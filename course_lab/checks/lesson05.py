@@ -194,10 +194,6 @@ check_rope = Check(
             "later pairs turn faster",
             "Is the exponent of the base above or below 0?",
             _with_speeds(lambda d: _even(d) / d),
-        ),
-        Mistake(
-            "later pairs turn faster",
-            "Is the exponent of the base above or below 0?",
             _faster_in_float32,
         ),
         Mistake(
@@ -257,13 +253,13 @@ check_rope = Check(
             "From which two features of x do you make pair 0?",
             _halves_in_neighbours_out,
         ),
-        *(
-            Mistake(
-                "each feature turns at a speed of its own",
-                "Both features of a pair turn by one angle. How many speeds are there at d = 4?",
-                _written_with_quarter(lambda positions, powers: positions * powers, halves),
-            )
-            for halves in (False, True)
+        Mistake(
+            "each feature turns at a speed of its own",
+            "Both features of a pair turn by one angle. How many speeds are there at d = 4?",
+            *(
+                _written_with_quarter(lambda positions, powers: positions * powers, halves)
+                for halves in (False, True)
+            ),
         ),
         Mistake(
             "the last pair turns at 1/base",
@@ -331,38 +327,28 @@ check_rope = Check(
             "By how much does the row at position 0 turn?",
             _with_angles(lambda positions, speeds: (positions + 1) * speeds),
         ),
-        *(
-            Mistake(
-                "pair 0 does not turn by 1 radian a position",
-                "The formula for θ is in radians, and so are torch's cos and sin. What else do "
-                "you multiply by?",
-                _with_angles(partial(_scaled_angles, factor=factor)),
-            )
-            for factor in (math.pi / 180, 180 / math.pi, 2 * math.pi, 1 / (2 * math.pi), 2, 1 / 2)
+        Mistake(
+            "pair 0 does not turn by 1 radian a position",
+            "The formula for θ is in radians, and so are torch's cos and sin. What else do "
+            "you multiply by?",
+            _with_angles(partial(_scaled_angles, factor=math.pi / 180)),
+            _with_angles(partial(_scaled_angles, factor=180 / math.pi)),
+            _with_angles(partial(_scaled_angles, factor=2 * math.pi)),
+            _with_angles(partial(_scaled_angles, factor=1 / (2 * math.pi))),
+            _with_angles(partial(_scaled_angles, factor=2)),
+            _with_angles(partial(_scaled_angles, factor=1 / 2)),
         ),
         Mistake(
             "cos and sin are added to x",
             "RoPE adds nothing. What does a turn do to the row (0, 0)?",
             _with_parts(lambda a, b, cos, sin: (a + cos, b + sin)),
-        ),
-        Mistake(
-            "cos and sin are added to x",
-            "RoPE adds nothing. What does a turn do to the row (0, 0)?",
             _with_parts(lambda a, b, cos, sin: (a + sin, b + cos)),
         ),
         Mistake(
             "the two features of a pair never meet",
             "Where does (1, 0) go in a quarter of a turn? What does your code make of it?",
             _with_parts(lambda a, b, cos, sin: (a * sin, b * cos)),
-        ),
-        Mistake(
-            "the two features of a pair never meet",
-            "Where does (1, 0) go in a quarter of a turn? What does your code make of it?",
             _with_parts(lambda a, b, cos, sin: (a * cos, b * sin)),
-        ),
-        Mistake(
-            "the two features of a pair never meet",
-            "Where does (1, 0) go in a quarter of a turn? What does your code make of it?",
             _with_parts(lambda a, b, cos, sin: (a * cos + a * sin, b * cos + b * sin)),
         ),
         Mistake(
@@ -527,13 +513,13 @@ check_closed = Check(
             "By how much must the last of the kept keys move?",
             _turned_by(lambda kept: -kept[:1].expand(len(kept))),
         ),
-        *(
-            Mistake(
-                "all keys after the first gap move by one distance",
-                "There may be several gaps. How many tokens are missing before each key?",
-                _after_first_gap_by(distance),
-            )
-            for distance in (_dropped, _size_of_first_gap, _missing_before_the_last, _largest_gap)
+        Mistake(
+            "all keys after the first gap move by one distance",
+            "There may be several gaps. How many tokens are missing before each key?",
+            _after_first_gap_by(_dropped),
+            _after_first_gap_by(_size_of_first_gap),
+            _after_first_gap_by(_missing_before_the_last),
+            _after_first_gap_by(_largest_gap),
         ),
         Mistake(
             "each key moves by the gap right before it alone",
@@ -577,18 +563,13 @@ check_closed = Check(
             "`keys` has n rows, and how many moves are there? Which rows do they belong to?",
             _picked_by(lambda keys, kept: keys),
         ),
-        *(
-            Mistake(
-                "rows are picked on a fixed axis, counted from the front",
-                "There may be a batch and heads in front, or none. Which axis of (…, n, d) holds "
-                "the positions, counted from the end?",
-                _picked_by(pick),
-            )
-            for pick in (
-                lambda keys, kept: keys[kept],
-                lambda keys, kept: keys[:, kept],
-                lambda keys, kept: keys[:, :, kept],
-            )
+        Mistake(
+            "rows are picked on a fixed axis, counted from the front",
+            "There may be a batch and heads in front, or none. Which axis of (…, n, d) holds "
+            "the positions, counted from the end?",
+            _picked_by(lambda keys, kept: keys[kept]),
+            _picked_by(lambda keys, kept: keys[:, kept]),
+            _picked_by(lambda keys, kept: keys[:, :, kept]),
         ),
         Mistake(
             "features are paired by halves",
@@ -599,10 +580,6 @@ check_closed = Check(
             "the first rows are kept, not the ones in `kept`",
             "Which rows of the cache does `kept` name?",
             _first_rows,
-        ),
-        Mistake(
-            "the first rows are kept, not the ones in `kept`",
-            "Which rows of the cache does `kept` name?",
             _picked_by(lambda keys, kept: keys[..., : len(kept), :]),
         ),
         Mistake(
@@ -759,46 +736,37 @@ check_partners = Check(
             "What does `turn` do to a vector that is 1 in feature 0 and 0 elsewhere?",
             lambda turn, d: (torch.arange(d) + d // 2) % d,
         ),
-        *(
-            Mistake(
-                "slow pairs are treated as if they stood still",
-                "In one step the slowest pair turns by less than 0.00001. How much of it reaches "
-                "its partner, and where does your code draw the line?",
-                partial(_partners, least=least),
-            )
-            for least in (0.5, 0.1, 0.01, 0.001, 1e-4, 1e-5)
+        Mistake(
+            "slow pairs are treated as if they stood still",
+            "In one step the slowest pair turns by less than 0.00001. How much of it reaches "
+            "its partner, and where does your code draw the line?",
+            *(partial(_partners, least=least) for least in (0.5, 0.1, 0.01, 0.001, 1e-4, 1e-5)),
         ),
         Mistake(
             "the distance between partners is asked of feature 0 alone",
             "Partners may be any two features. How far apart are the two of another pair?",
             _as_far_as_feature_0,
         ),
-        *(
-            Mistake(
-                "a feature's own number comes out where it still points mostly to itself",
-                "Which is the largest number in a row after a small turn, or after nearly half a "
-                "circle: the feature itself, or its partner? Which of the two is asked for?",
-                lambda turn, d, p=position: turn(torch.eye(d), p).abs().argmax(-1),
-            )
-            for position in (1.0, 2.0, 10.0, 100.0, 1000.0, 10_000.0)
+        Mistake(
+            "a feature's own number comes out where it still points mostly to itself",
+            "Which is the largest number in a row after a small turn, or after nearly half a "
+            "circle: the feature itself, or its partner? Which of the two is asked for?",
+            *(
+                lambda turn, d, p=position: turn(torch.eye(d), p).abs().argmax(-1)
+                for position in (1.0, 2.0, 10.0, 100.0, 1000.0, 10_000.0)
+            ),
         ),
-        *(
-            Mistake(
-                "the second largest number of each row is taken",
-                "Pair 0 turns by more than an eighth of a circle in a step. Which of its two "
-                "numbers is the larger one then?",
-                partial(_second_largest, still=still),
-            )
-            for still in (True, False)
+        Mistake(
+            "the second largest number of each row is taken",
+            "Pair 0 turns by more than an eighth of a circle in a step. Which of its two "
+            "numbers is the larger one then?",
+            *(partial(_second_largest, still=still) for still in (True, False)),
         ),
-        *(
-            Mistake(
-                "lengths are compared in one random vector",
-                "Slow pairs change so little that rounding hides it, and features that stand "
-                "still keep any length. Which vector would show one feature alone?",
-                partial(_by_lengths, least=least),
-            )
-            for least in (torch.inf, 1e-3, 1e-4, 1e-5, 1e-6)
+        Mistake(
+            "lengths are compared in one random vector",
+            "Slow pairs change so little that rounding hides it, and features that stand "
+            "still keep any length. Which vector would show one feature alone?",
+            *(partial(_by_lengths, least=least) for least in (torch.inf, 1e-3, 1e-4, 1e-5, 1e-6)),
         ),
         Mistake(
             "the first feature that differs is taken, and each feature differs from itself",
@@ -826,25 +794,21 @@ check_partners = Check(
             "By how much does anything turn at position 0?",
             lambda turn, d: torch.arange(d),
         ),
-        *(
-            Mistake(
-                "one direction of each pair is missed",
-                "Turning (1, 0) makes the other number positive, turning (0, 1) makes it negative. "
-                "Do you notice both?",
-                partial(_one_direction, sign=sign, without_diagonal=without_diagonal),
-            )
-            for sign in (1, -1)
-            for without_diagonal in (True, False)
+        Mistake(
+            "one direction of each pair is missed",
+            "Turning (1, 0) makes the other number positive, turning (0, 1) makes it negative. "
+            "Do you notice both?",
+            *(
+                partial(_one_direction, sign=sign, without_diagonal=without_diagonal)
+                for sign in (1, -1)
+                for without_diagonal in (True, False)
+            ),
         ),
-        *(
-            Mistake(
-                "the largest number of a row is taken with its sign, and every feature gets a "
-                "partner",
-                "Feature 0 goes to +sin at its partner. Where does the partner go? And what of a "
-                "feature that never turns?",
-                partial(_largest_other, own=own),
-            )
-            for own in (0.0, -torch.inf)
+        Mistake(
+            "the largest number of a row is taken with its sign, and every feature gets a partner",
+            "Feature 0 goes to +sin at its partner. Where does the partner go? And what of a "
+            "feature that never turns?",
+            *(partial(_largest_other, own=own) for own in (0.0, -torch.inf)),
         ),
         Mistake(
             "features that never turn get −1",

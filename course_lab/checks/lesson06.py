@@ -75,13 +75,11 @@ check_any_slopes = Check(
             "How flat is your flattest head, for 12? And in a model with 8 heads?",
             _of_the_next_power,
         ),
-        *(
-            Mistake(
-                "some slopes occur twice",
-                "Every second slope of 2c is a slope of c too. Which ones are not?",
-                answer,
-            )
-            for answer in (_slopes_repeated, _extra_from_the_front)
+        Mistake(
+            "some slopes occur twice",
+            "Every second slope of 2c is a slope of c too. Which ones are not?",
+            _slopes_repeated,
+            _extra_from_the_front,
         ),
         Mistake(
             "the extra slopes come first",
@@ -325,10 +323,6 @@ check_alibi = Check(
             "the query is left out",
             "Does your answer know where the query stands? Is every query as far from key 0?",
             _without_the_query,
-        ),
-        Mistake(
-            "the query is left out",
-            "Does your answer know where the query stands? Is every query as far from key 0?",
             lambda n_heads, q_pos, k_pos: -_without_the_query(n_heads, q_pos, k_pos),
         ),
         Mistake(
@@ -376,16 +370,11 @@ check_alibi = Check(
             "Whose task is it to hide later keys: the price's or the mask's?",
             _later_keys_cost(-torch.inf),
         ),
-        *(
-            Mistake(
-                "later keys cost nothing",
-                "What does a key 3 later than the query cost? And one 3 earlier?",
-                answer,
-            )
-            for answer in (
-                _later_keys_cost(0.0),
-                lambda n_heads, q_pos, k_pos: _alibi(n_heads, q_pos, k_pos).tril(),
-            )
+        Mistake(
+            "later keys cost nothing",
+            "What does a key 3 later than the query cost? And one 3 earlier?",
+            _later_keys_cost(0.0),
+            lambda n_heads, q_pos, k_pos: _alibi(n_heads, q_pos, k_pos).tril(),
         ),
         Mistake(
             "earlier keys cost nothing",
@@ -404,53 +393,38 @@ check_alibi = Check(
             "Is a key as far from the first query as from the last? What differs in your rows?",
             _from_the_last_query,
         ),
-        *(
-            Mistake(
-                "these slopes go from 1/2 to 1/256, however many heads there are",
-                "These are the ends for 8 heads. What is the formula's first slope of 4 heads?",
-                _with_slopes(slopes),
-            )
-            for slopes in (
-                lambda n: torch.linspace(1 / 2, 1 / 256, n),
-                lambda n: torch.logspace(-1, -8, n, base=2),
-            )
+        Mistake(
+            "these slopes go from 1/2 to 1/256, however many heads there are",
+            "These are the ends for 8 heads. What is the formula's first slope of 4 heads?",
+            _with_slopes(lambda n: torch.linspace(1 / 2, 1 / 256, n)),
+            _with_slopes(lambda n: torch.logspace(-1, -8, n, base=2)),
         ),
         Mistake(
             "the own key is charged for a step",
             "How far is a query from its own key?",
             _of_distance(lambda distance: distance + 1),
         ),
-        *(
-            Mistake(
-                "the price is no straight line",
-                "By how much does the score fall from 1 step away to 2, and from 2 to 3?",
-                _of_distance(function),
-            )
-            for function in (
-                torch.log1p,
-                torch.sqrt,
-                lambda distance: torch.log2(1 + distance),
-            )
+        Mistake(
+            "the price is no straight line",
+            "By how much does the score fall from 1 step away to 2, and from 2 to 3?",
+            _of_distance(torch.log1p),
+            _of_distance(torch.sqrt),
+            _of_distance(lambda distance: torch.log2(1 + distance)),
         ),
         Mistake(
             "the price is divided by the number of keys",
             "Does a key 3 steps away cost less in a longer text?",
             lambda n_heads, q_pos, k_pos: _alibi(n_heads, q_pos, k_pos) / len(k_pos),
         ),
-        *(
-            Mistake(
-                "these are weights, not what is added to the scores",
-                "Who applies the softmax: the price, or attention, after adding it?",
-                answer,
-            )
-            for answer in (
-                lambda n_heads, q_pos, k_pos: _alibi(n_heads, q_pos, k_pos).softmax(-1),
-                lambda n_heads, q_pos, k_pos: (
-                    _alibi(n_heads, q_pos, k_pos)
-                    .masked_fill(offset_matrix(q_pos, k_pos) > 0, -torch.inf)
-                    .softmax(-1)
-                ),
-            )
+        Mistake(
+            "these are weights, not what is added to the scores",
+            "Who applies the softmax: the price, or attention, after adding it?",
+            lambda n_heads, q_pos, k_pos: _alibi(n_heads, q_pos, k_pos).softmax(-1),
+            lambda n_heads, q_pos, k_pos: (
+                _alibi(n_heads, q_pos, k_pos)
+                .masked_fill(offset_matrix(q_pos, k_pos) > 0, -torch.inf)
+                .softmax(-1)
+            ),
         ),
         *(
             Mistake(
@@ -485,17 +459,12 @@ check_alibi = Check(
             lambda n_heads, q_pos, k_pos: _formula(n_heads + 1) * torch.ones(n_heads + 2),
             raises="must match the size",
         ),
-        *(
-            Mistake(
-                "the exponents are rounded to whole numbers",
-                "With 16 heads, are all your slopes different? What does // do to 8 · h / H?",
-                _with_slopes(slopes),
-            )
-            for slopes in (
-                lambda n: 2.0 ** (-8 * torch.arange(1, n + 1) // n),
-                lambda n: 2.0 ** -(8 * torch.arange(1, n + 1) // n),
-                lambda n: 2.0 ** -(8 // n * torch.arange(1, n + 1)),
-            )
+        Mistake(
+            "the exponents are rounded to whole numbers",
+            "With 16 heads, are all your slopes different? What does // do to 8 · h / H?",
+            _with_slopes(lambda n: 2.0 ** (-8 * torch.arange(1, n + 1) // n)),
+            _with_slopes(lambda n: 2.0 ** -(8 * torch.arange(1, n + 1) // n)),
+            _with_slopes(lambda n: 2.0 ** -(8 // n * torch.arange(1, n + 1))),
         ),
         Mistake(
             "the price is no straight line",
@@ -644,18 +613,12 @@ check_blockwise = Check(
         _with_low_scores(_case(_six, _six, True, 4)),
     ],
     mistakes=[
-        *(
-            Mistake(
-                "what was added up before keeps another scale",
-                "A later block subtracts another amount. Which factor are the old sums missing "
-                "then?",
-                answer,
-            )
-            for answer in (
-                _Blockwise(rescales_total=False, rescales_output=False),
-                _Blockwise(rescales_total=False, rescales_output=False, largest_of_block=True),
-                _Blockwise(rescales_output=False),
-            )
+        Mistake(
+            "what was added up before keeps another scale",
+            "A later block subtracts another amount. Which factor are the old sums missing then?",
+            _Blockwise(rescales_total=False, rescales_output=False),
+            _Blockwise(rescales_total=False, rescales_output=False, largest_of_block=True),
+            _Blockwise(rescales_output=False),
         ),
         Mistake(
             "a block of which a query sees nothing gives nan",

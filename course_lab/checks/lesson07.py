@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import random
-import string
 from collections.abc import Callable, Iterable, Sequence, Set
 from functools import partial
 from typing import Any, NamedTuple
@@ -271,11 +269,11 @@ def _what_differs(answer: Any, loss_of: LossOf, block: Tensor, n: int) -> str:
                 f"yours[{number}] = {value:g} is no loss of a byte of this block. Is it a sum, a "
                 "mean, a place that was not written to, or made of bytes that you added?"
             )
-        return f"yours[{number}] {_of(own, half, n, other)}"
+        return f"yours[{number}] {_wrong_origin(own, half, n, other)}"
     return text
 
 
-def _of(own: Origin, half: int, n: int, wanted: Origin | None) -> str:
+def _wrong_origin(own: Origin, half: int, n: int, wanted: Origin | None) -> str:
     """What is wrong with a loss that comes from ``own`` and not from ``wanted``."""
     window = f"byte {own.byte}, number {own.place} of a window that starts at byte {own.start}"
     if own.target != own.byte + 1:
@@ -323,13 +321,11 @@ check_sliding = Check(
     judge=_what_differs,
     effect=_told_apart,
     mistakes=[
-        *(
-            Mistake(
-                "a byte's losses in all windows are averaged",
-                "A byte is in two windows. In which of them does half a window stand before it?",
-                _overlaps_averaged(kept),
-            )
-            for kept in (lambda losses, n: losses, lambda losses, n: losses[n // 2 :])
+        Mistake(
+            "a byte's losses in all windows are averaged",
+            "A byte is in two windows. In which of them does half a window stand before it?",
+            _overlaps_averaged(lambda losses, n: losses),
+            _overlaps_averaged(lambda losses, n: losses[n // 2 :]),
         ),
         Mistake(
             "windows start at n/2, and their first halves are judged",
@@ -352,13 +348,10 @@ check_sliding = Check(
             "That is the usual way, and a dear one. By how much are windows to move on here?",
             _window_of_each_byte,
         ),
-        *(
-            Mistake(
-                "windows are counted from the end of the block",
-                "Where does your first window start? Where should it, if not all bytes fit?",
-                _from_the_end(order),
-            )
-            for order in (1, -1)
+        Mistake(
+            "windows are counted from the end of the block",
+            "Where does your first window start? Where should it, if not all bytes fit?",
+            *(_from_the_end(order) for order in (1, -1)),
         ),
         Mistake(
             "the losses are in reverse",
@@ -374,15 +367,7 @@ check_sliding = Check(
             "targets are two bytes ahead",
             "`loss_of` takes n bytes, and of each the byte after it. Which one follows byte 0?",
             _windows(longer=2, follow=lambda window: (window[:-2], window[2:])),
-        ),
-        Mistake(
-            "targets are two bytes ahead",
-            "`loss_of` takes n bytes, and of each the byte after it. Which one follows byte 0?",
             _targets_two_ahead,
-        ),
-        Mistake(
-            "targets are two bytes ahead",
-            "`loss_of` takes n bytes, and of each the byte after it. Which one follows byte 0?",
             _windows(
                 longer=2,
                 last=lambda block, n: len(block) - n - 1,
@@ -406,14 +391,13 @@ check_sliding = Check(
                 or [torch.zeros(0)]
             ),
         ),
-        *(
-            Mistake(
-                "windows do not move on by half of themselves",
-                "How many bytes does a window judge? By how much must it move on, for none to be "
-                "left out and none to come twice?",
-                _windows(step=step),
-            )
-            for step in (lambda n: n // 2 + 1, lambda n: max(1, n // 4), lambda n: n // 2 - 1)
+        Mistake(
+            "windows do not move on by half of themselves",
+            "How many bytes does a window judge? By how much must it move on, for none to be "
+            "left out and none to come twice?",
+            _windows(step=lambda n: n // 2 + 1),
+            _windows(step=lambda n: max(1, n // 4)),
+            _windows(step=lambda n: n // 2 - 1),
         ),
         Mistake(
             "a quarter of each window is judged",
@@ -483,10 +467,6 @@ check_sliding = Check(
                 last=lambda block, n: len(block) - n + 1,
                 judged=lambda losses, n: losses[n // 2 - 1 :],
             ),
-        ),
-        Mistake(
-            "the windows have n bytes with their last target",
-            "`loss_of` takes n tokens. With the byte that follows the last: how many is a window?",
             _windows(longer=0, judged=lambda losses, n: losses[n // 2 - 1 :]),
         ),
         Mistake(
@@ -524,19 +504,19 @@ check_sliding = Check(
             "The window that starts last: how many bytes has it? How many does a window take?",
             _windows(last=lambda block, n: len(block)),
         ),
-        *(
-            Mistake(
-                "zeros are put behind the block, so that more windows fit",
-                "What is the target of the block's last byte, in what `loss_of` is given?",
-                _padded(spare),
-            )
-            for spare in (
-                lambda size, n: n,
-                lambda size, n: n // 2,
-                lambda size, n: -(size - 1) % (n // 2),  # no more than the last window lacks
-                lambda size, n: -(size - 1) % n,
-                lambda size, n: -size % n,
-            )
+        Mistake(
+            "zeros are put behind the block, so that more windows fit",
+            "What is the target of the block's last byte, in what `loss_of` is given?",
+            *(
+                _padded(spare)
+                for spare in (
+                    lambda size, n: n,
+                    lambda size, n: n // 2,
+                    lambda size, n: -(size - 1) % (n // 2),  # no more than the last window lacks
+                    lambda size, n: -(size - 1) % n,
+                    lambda size, n: -size % n,
+                )
+            ),
         ),
         Mistake(
             "the range goes one byte too far",
@@ -549,19 +529,14 @@ check_sliding = Check(
             _targets_beyond_the_end,
             raises=r"got \((\d+),\) and \((?!\1,)\d+,\), where tokens end with the block",
         ),
-        *(
-            Mistake(
-                "`loss_of` is given more tokens than targets, or fewer, in the first window too",
-                "n tokens: how many targets is that? And at which of its n losses do you look "
-                "afterwards?",
-                _windows(follow=follow),
-                raises=r"got \((\d+),\) and \((?!\1,)\d+,\)$",
-            )
-            for follow in (
-                lambda window: (window[:-1], window[len(window) // 2 + 1 :]),
-                lambda window: (window[:-2], window[1:]),
-                lambda window: (window, window[1:]),
-            )
+        Mistake(
+            "`loss_of` is given more tokens than targets, or fewer, in the first window too",
+            "n tokens: how many targets is that? And at which of its n losses do you look "
+            "afterwards?",
+            _windows(follow=lambda window: (window[:-1], window[len(window) // 2 + 1 :])),
+            _windows(follow=lambda window: (window[:-2], window[1:])),
+            _windows(follow=lambda window: (window, window[1:])),
+            raises=r"got \((\d+),\) and \((?!\1,)\d+,\)$",
         ),
         Mistake(
             "a window is moved back until it fits",
@@ -632,13 +607,11 @@ check_sliding = Check(
             "A window judges n/2 bytes. How many losses should it give?",
             _windows(judged=lambda losses, n: losses[n // 2 : n // 2 + 1]),
         ),
-        *(
-            Mistake(
-                "places are left over at the end of the result",
-                "Your result has more places than bytes were judged. What stands in the others?",
-                _in_place_from_the_start(spare),
-            )
-            for spare in (lambda size: size, lambda size: size - 1)
+        Mistake(
+            "places are left over at the end of the result",
+            "Your result has more places than bytes were judged. What stands in the others?",
+            _in_place_from_the_start(lambda size: size),
+            _in_place_from_the_start(lambda size: size - 1),
         ),
         Mistake(
             "bytes that no window judged have a number too",
@@ -650,11 +623,11 @@ check_sliding = Check(
             "The result has one axis. How do you put pieces end to end?",
             _windows(joined=torch.stack),
         ),
-        *(
-            Mistake(
-                "this is a list", "How does torch make one tensor of it?", _windows(joined=kept)
-            )
-            for kept in (list, lambda losses: torch.cat(losses).tolist())
+        Mistake(
+            "this is a list",
+            "How does torch make one tensor of it?",
+            _windows(joined=list),
+            _windows(joined=lambda losses: torch.cat(losses).tolist()),
         ),
         Mistake(
             "this is the mean",
@@ -708,10 +681,6 @@ def _changed(runs: list[Run], **changes: Any) -> list[Run]:
     return [{**run, **changes} for run in runs]
 
 
-def _lacking(runs: list[Run], key: str) -> list[Run]:
-    return [{name: value for name, value in run.items() if name != key} for run in runs]
-
-
 class Pile(list[Run]):
     """A list of runs that messages call by an expression that prints it, and by its encodings."""
 
@@ -738,7 +707,7 @@ UNNAMED: dict[str, Any] = {
     "optimizer": "Adam",
     "weight_decay": 0.0,
     "tokenizer": "bytes",
-    "".join(random.choices(string.ascii_lowercase, k=9)): 1,  # one that nobody can have listed
+    "qzvtkxwpj": 1,  # one that nobody would list
 }
 PILES = [
     _SOUND,
@@ -837,11 +806,9 @@ def _sets(runs: list[Run], *by: str) -> list[set[int]]:
 
 
 def _differing(runs: list[Run], free: Iterable[str] = FREE) -> set[str]:
-    """The keys that are not free and that some runs lack or have another value of."""
-    keys = {key for run in runs for key in run} - set(free)
-    return {
-        key for key in keys if any(key not in run or run[key] != runs[0].get(key) for run in runs)
-    }
+    """The keys that are not free and of which some runs have another value."""
+    keys = set(runs[0]) - set(free)
+    return {key for key in keys if any(run[key] != runs[0][key] for run in runs)}
 
 
 def _too_few(sets: list[set[int]]) -> set[str]:
@@ -938,22 +905,19 @@ def _first_kind(runs: list[Run]) -> list[str]:
 
 def _sets_of_rows(runs: list[Run]) -> set[str]:
     """The keys of which two encodings have different sets of values."""
-    wrong_keys = set()
-    for key in {key for run in runs for key in run} - set(FREE):
-        values: dict[str, set[str]] = {}
+    differing = set()
+    for key in set(runs[0]) - set(FREE):
+        values: dict[str, set[Any]] = {}
         for run in runs:
-            values.setdefault(run["encoding"], set()).add(repr(run.get(key, "none at all")))
+            values.setdefault(run["encoding"], set()).add(run[key])
         if len(set(map(frozenset, values.values()))) > 1:
-            wrong_keys.add(key)
-    return wrong_keys
+            differing.add(key)
+    return differing
 
 
 def _another_object(runs: list[Run]) -> set[str]:
-    keys = {key for run in runs for key in run} - set(FREE)
-    first = runs[0]
-    return {
-        key for key in keys if any(key not in run or run[key] is not first.get(key) for run in runs)
-    }
+    keys = set(runs[0]) - set(FREE)
+    return {key for key in keys if any(run[key] is not runs[0][key] for run in runs)}
 
 
 def _seeds_at(chosen: Callable[[list[int]], Iterable[int]]) -> Callable[[list[Run]], set[str]]:
@@ -1048,7 +1012,7 @@ def _flags(answer: Any, runs: list[Run]) -> Any:
     objections = _names(answer)
     if objections is None:
         return answer
-    names = [*sorted({key for run in runs for key in run}), "cut"]
+    names = [*sorted(runs[0]), "cut"]
     unknown = sum(name not in names for name in objections)
     return torch.tensor([float(name in objections) for name in names] + [float(unknown)])
 
@@ -1057,7 +1021,7 @@ def _judged(answer: Any, runs: list[Run]) -> str:
     objections = _names(answer)
     if objections is None:
         return f"return a list of names, got {answer!r:.60}."
-    names = {key for run in runs for key in run} | {"cut"}
+    names = {*runs[0], "cut"}
     if unknown := sorted(set(objections) - names):
         return (
             f"{_listed(unknown)}: no run has such a key. A name is a key as the runs spell it, or "
@@ -1127,17 +1091,12 @@ check_objections = Check(
             "The next table has columns of 64 and 2,048. Where do your lengths come from?",
             _with_seeds(_seeds_at(lambda lengths: (64, 1024))),
         ),
-        *(
-            Mistake(
-                "it looks at the seeds of some lengths only",
-                "A table may have three columns. May the mean in the middle be one run's?",
-                _with_seeds(_seeds_at(chosen)),
-            )
-            for chosen in (
-                lambda lengths: (lengths[0], lengths[-1]),
-                lambda lengths: lengths[:1],
-                lambda lengths: lengths[-1:],
-            )
+        Mistake(
+            "it looks at the seeds of some lengths only",
+            "A table may have three columns. May the mean in the middle be one run's?",
+            _with_seeds(_seeds_at(lambda lengths: (lengths[0], lengths[-1]))),
+            _with_seeds(_seeds_at(lambda lengths: lengths[:1])),
+            _with_seeds(_seeds_at(lambda lengths: lengths[-1:])),
         ),
         Mistake(
             "values are compared with `is`",
@@ -1149,27 +1108,21 @@ check_objections = Check(
             "Is a set that is part of another the *same* set? Which row has a seed more?",
             _with_seeds(_within_the_first),
         ),
-        *(
-            Mistake(
-                "a key is left free that the exercise does not name",
-                "The exercise says of each key that it does not show: any other key is a setting. "
-                "Which ones does your function leave free?",
-                _with_keys(partial(_differing, free={*FREE, key})),
-            )
-            for key in (*UNNAMED, "corpus")
+        Mistake(
+            "a key is left free that the exercise does not name",
+            "The exercise says of each key that it does not show: any other key is a setting. "
+            "Which ones does your function leave free?",
+            *(_with_keys(partial(_differing, free={*FREE, key})) for key in (*UNNAMED, "corpus")),
         ),
         Mistake(
             "it looks at one run of each encoding",
             "A row is a mean. Were all the runs behind it made alike?",
             _with_keys(_last_of_each),
         ),
-        *(
-            Mistake(
-                "there may not be many seeds",
-                "The rule asks for three seeds *or more*. How many are too many?",
-                _with_seeds(_at_most(count)),
-            )
-            for count in (5, 10)
+        Mistake(
+            "there may not be many seeds",
+            "The rule asks for three seeds *or more*. How many are too many?",
+            *(_with_seeds(_at_most(count)) for count in (5, 10)),
         ),
         Mistake(
             "copies of a run count, and a place without a run does not",
@@ -1222,16 +1175,16 @@ check_objections = Check(
             "Which key names the rows? What would a table be in which that one is always equal?",
             _with_keys(lambda runs: _differing(runs, set(FREE) - {"encoding"})),
         ),
-        *(
-            Mistake(
-                "it says the same of every table",
-                "Which line of your function looks at `runs`?",
-                lambda runs, names=names: list(names),
-            )
-            for names in (
-                ("cut", "judged", "protocol", "seed", "steps"),
-                ("judged", "protocol", "seed", "steps"),
-            )
+        Mistake(
+            "it says the same of every table",
+            "Which line of your function looks at `runs`?",
+            *(
+                lambda runs, names=names: list(names)
+                for names in (
+                    ("cut", "judged", "protocol", "seed", "steps"),
+                    ("judged", "protocol", "seed", "steps"),
+                )
+            ),
         ),
         Mistake(
             "it stops at the first kind of objection",
@@ -1291,15 +1244,15 @@ check_objections = Check(
             "Of each key that you leave free: who decides on it, the encoding or its trainer?",
             _with_keys(lambda runs: _differing(runs, {*FREE, "steps"})),
         ),
-        *(
-            Mistake(
-                "more than one setting is left free",
-                "Who decides on each key that your function leaves free, and when: is it chosen "
-                "before a run, or does it come out of it?",
-                _with_keys(partial(_differing, free={*FREE, *keys})),
-            )
-            for count in (2, 3, 4)
-            for keys in itertools.combinations(USUAL, count)
+        Mistake(
+            "more than one setting is left free",
+            "Who decides on each key that your function leaves free, and when: is it chosen "
+            "before a run, or does it come out of it?",
+            *(
+                _with_keys(partial(_differing, free={*FREE, *keys}))
+                for count in (2, 3, 4)
+                for keys in itertools.combinations(USUAL, count)
+            ),
         ),
         Mistake(
             "sets are put into a set",
@@ -1450,13 +1403,10 @@ check_objections = Check(
             "Seeds 0, 1, 2 and once more 2: which different seeds are these?",
             _with_seeds(_copies_count),
         ),
-        *(
-            Mistake(
-                "different seeds are taken for the same",
-                "You compare one number of each row. Can two other sets of seeds share it?",
-                _with_seeds(_seeds_by(number)),
-            )
-            for number in (max, sum, len)
+        Mistake(
+            "different seeds are taken for the same",
+            "You compare one number of each row. Can two other sets of seeds share it?",
+            *(_with_seeds(_seeds_by(number)) for number in (max, sum, len)),
         ),
         Mistake(
             "seeds are not looked at",
@@ -1473,17 +1423,12 @@ check_objections = Check(
             "What would a table without the row “just cut to 64” hide?",
             lambda runs: sorted(_differing(runs) | _too_few(_sets(runs, "encoding", "read"))),
         ),
-        *(
-            Mistake(
-                "another name is taken for that of the simplest row",
-                "How exactly is the row called? Which other names would pass?",
-                _with_cut(rule),
-            )
-            for rule in (
-                lambda runs: any("cut" in run["encoding"] for run in runs),
-                lambda runs: any(CUT in run["encoding"] for run in runs),
-                lambda runs: any("just cut" in run["encoding"] for run in runs),
-            )
+        Mistake(
+            "another name is taken for that of the simplest row",
+            "How exactly is the row called? Which other names would pass?",
+            _with_cut(lambda runs: any("cut" in run["encoding"] for run in runs)),
+            _with_cut(lambda runs: any(CUT in run["encoding"] for run in runs)),
+            _with_cut(lambda runs: any("just cut" in run["encoding"] for run in runs)),
         ),
         Mistake(
             "the simplest row has to be at each length",
@@ -1499,10 +1444,6 @@ check_objections = Check(
             "it looks for the simplest row in one run only",
             "Where may the row stand in the list? How many runs do you look at?",
             _with_cut(lambda runs: runs[0]["encoding"] == CUT),
-        ),
-        Mistake(
-            "it looks for the simplest row in one run only",
-            "Where may the row stand in the list? How many runs do you look at?",
             _with_cut(lambda runs: runs[-1]["encoding"] == CUT),
         ),
         Mistake(

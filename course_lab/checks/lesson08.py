@@ -538,60 +538,42 @@ check_ramp = Check(
             "A share of the old speed is kept. What becomes of the rest?",
             _between(_kept_part_alone),
         ),
-        *(
-            Mistake(
-                "the slow part of the mixture is no speed",
-                "A hand has less than `low` turns. By what is its own speed to be divided?",
-                answer,
-            )
-            for answer in (_slow_part_without_theta, _between(_slow_part_without_theta))
+        Mistake(
+            "the slow part of the mixture is no speed",
+            "A hand has less than `low` turns. By what is its own speed to be divided?",
+            _slow_part_without_theta,
+            _between(_slow_part_without_theta),
         ),
-        *(
-            Mistake(
-                "the share falls evenly with the hand's number",
-                "By what does the text let the share rise, by the hand or by its turns?",
-                _even_in_index(bounds),
-            )
-            for bounds in (_from_first_between, _from_last_kept, _over_all_hands)
+        Mistake(
+            "the share falls evenly with the hand's number",
+            "By what does the text let the share rise, by the hand or by its turns?",
+            _even_in_index(_from_first_between),
+            _even_in_index(_from_last_kept),
+            _even_in_index(_over_all_hands),
         ),
-        *(
-            Mistake(
-                "slow hands are slowed by another number than `factor`",
-                "A hand has less than `low` turns, and `factor` is 8. How fast is it to be?",
-                _slowed_by(divisor),
-            )
-            for divisor in (
-                lambda factor, trained: trained,
-                lambda factor, trained: factor**0.5,
-                lambda factor, trained: factor**2,
-                lambda factor, trained: 2 * factor,
-                lambda factor, trained: factor + 1,
-                lambda factor, trained: factor - 1,
-            )
+        Mistake(
+            "slow hands are slowed by another number than `factor`",
+            "A hand has less than `low` turns, and `factor` is 8. How fast is it to be?",
+            _slowed_by(lambda factor, trained: trained),
+            _slowed_by(lambda factor, trained: factor**0.5),
+            _slowed_by(lambda factor, trained: factor**2),
+            _slowed_by(lambda factor, trained: 2 * factor),
+            _slowed_by(lambda factor, trained: factor + 1),
+            _slowed_by(lambda factor, trained: factor - 1),
         ),
-        *(
-            Mistake(
-                "the slow part of the mixture is divided by another number than `factor`",
-                "Just above `low` turns your speed should join that of the slow hands. What is it "
-                "there?",
-                _between(_slowed_by(divisor)),
-            )
-            for divisor in (
-                lambda factor, trained: factor**2,
-                lambda factor, trained: 2 * factor,
-                lambda factor, trained: factor**0.5,
-            )
+        Mistake(
+            "the slow part of the mixture is divided by another number than `factor`",
+            "Just above `low` turns your speed should join that of the slow hands. What is it "
+            "there?",
+            _between(_slowed_by(lambda factor, trained: factor**2)),
+            _between(_slowed_by(lambda factor, trained: 2 * factor)),
+            _between(_slowed_by(lambda factor, trained: factor**0.5)),
         ),
-        *(
-            Mistake(
-                "the share rises by 1 a turn, however far apart the bounds are",
-                "At which number of turns does your share reach 1?",
-                answer,
-            )
-            for answer in (
-                _shared(lambda turns, low, high: turns - low),
-                _between(_shared(lambda turns, low, high: turns - low, cut=False)),
-            )
+        Mistake(
+            "the share rises by 1 a turn, however far apart the bounds are",
+            "At which number of turns does your share reach 1?",
+            _shared(lambda turns, low, high: turns - low),
+            _between(_shared(lambda turns, low, high: turns - low, cut=False)),
         ),
         Mistake(
             "turns are held between the bounds, and their distance is missing",
@@ -603,49 +585,32 @@ check_ramp = Check(
             "Put a hand with exactly `low` turns in. What is its share?",
             _shared(lambda turns, low, high: turns.clamp(low, high) / high, cut=False),
         ),
-        *(
-            Mistake(
-                "every hand gets the slowed speed, and a share of the slowed speed on top",
-                "A hand has more than `high` turns. Is its new speed still the old one?",
-                answer,
-            )
-            for answer in (_slow_speed_and_share_of_it, _between(_slow_speed_and_share_of_it))
+        Mistake(
+            "every hand gets the slowed speed, and a share of the slowed speed on top",
+            "A hand has more than `high` turns. Is its new speed still the old one?",
+            _slow_speed_and_share_of_it,
+            _between(_slow_speed_and_share_of_it),
         ),
-        *(
-            Mistake(
-                "the speeds run evenly from one hand to another",
-                "Do the turns of neighbouring hands differ by the same amount, or by the same "
-                "ratio? And by what does the text let the share rise?",
-                answer,
-            )
-            for answer in (
-                _straight_from_first_to_last,
-                _straight_between(with_ends=True),
-                _straight_between(with_ends=False),
-            )
+        Mistake(
+            "the speeds run evenly from one hand to another",
+            "Do the turns of neighbouring hands differ by the same amount, or by the same "
+            "ratio? And by what does the text let the share rise?",
+            _straight_from_first_to_last,
+            _straight_between(with_ends=True),
+            _straight_between(with_ends=False),
         ),
-        *(
-            Mistake(
-                "the mixture is halved",
-                "The weights of the two speeds are the share and the rest, which add up to 1. By "
-                "what do you divide then?",
-                answer,
-            )
-            for answer in (
-                lambda *case: _ramp_of_turns(*case) / 2,
-                _between(lambda *case: _ramp_of_turns(*case) / 2),
-            )
+        Mistake(
+            "the mixture is halved",
+            "The weights of the two speeds are the share and the rest, which add up to 1. By "
+            "what do you divide then?",
+            lambda *case: _ramp_of_turns(*case) / 2,
+            _between(lambda *case: _ramp_of_turns(*case) / 2),
         ),
-        *(
-            Mistake(
-                "the share is taken of the slowed speed",
-                "Which of the two speeds is kept, and by which share?",
-                answer,
-            )
-            for answer in (
-                lambda *case: _kept_part_alone(*case) / case[1],
-                _between(lambda *case: _kept_part_alone(*case) / case[1]),
-            )
+        Mistake(
+            "the share is taken of the slowed speed",
+            "Which of the two speeds is kept, and by which share?",
+            lambda *case: _kept_part_alone(*case) / case[1],
+            _between(lambda *case: _kept_part_alone(*case) / case[1]),
         ),
         Mistake(
             "the trained length of the small model, 64, is built in",
@@ -744,39 +709,25 @@ check_ramp = Check(
             "A hand moves by one radian a position. How many turns is that in 64 positions?",
             _counted(lambda theta, trained: 2 * math.pi * trained * theta),
         ),
-        *(
-            Mistake(
-                "your count of turns is upside down",
-                "Does a faster hand make more turns with your formula, or fewer?",
-                answer,
-            )
-            for answer in (
-                _counted(lambda theta, trained: 2 * math.pi / (trained * theta)),
-                _counted(lambda theta, trained: trained / (2 * math.pi * theta)),
-                _counted(lambda theta, trained: trained / theta),
-                _counted(lambda theta, trained: 2 * math.pi * trained / theta),
-            )
+        Mistake(
+            "your count of turns is upside down",
+            "Does a faster hand make more turns with your formula, or fewer?",
+            _counted(lambda theta, trained: 2 * math.pi / (trained * theta)),
+            _counted(lambda theta, trained: trained / (2 * math.pi * theta)),
+            _counted(lambda theta, trained: trained / theta),
+            _counted(lambda theta, trained: 2 * math.pi * trained / theta),
         ),
-        *(
-            Mistake(
-                "`trained` does not come into your count of turns",
-                "How many turns does a hand of one radian a position make in 64 positions, and in "
-                "128?",
-                answer,
-            )
-            for answer in (
-                _counted(lambda theta, trained: theta / (2 * math.pi)),
-                _counted(lambda theta, trained: theta),
-                _counted(lambda theta, trained: 2 * math.pi / theta),
-            )
+        Mistake(
+            "`trained` does not come into your count of turns",
+            "How many turns does a hand of one radian a position make in 64 positions, and in 128?",
+            _counted(lambda theta, trained: theta / (2 * math.pi)),
+            _counted(lambda theta, trained: theta),
+            _counted(lambda theta, trained: 2 * math.pi / theta),
         ),
-        *(
-            Mistake(
-                "2π is rounded",
-                "What is 2π in your code? Python's `math` has π with all its digits.",
-                _turns_of_so_many_radians(turn),
-            )
-            for turn in (6.28, 6.3, 6.0, 44 / 7)
+        Mistake(
+            "2π is rounded",
+            "What is 2π in your code? Python's `math` has π with all its digits.",
+            *map(_turns_of_so_many_radians, (6.28, 6.3, 6.0, 44 / 7)),
         ),
         Mistake(
             "turns, held between the bounds, are taken for the share",
@@ -788,20 +739,15 @@ check_ramp = Check(
             "Put a hand with exactly `low` turns in, and one with `high`. What are their shares?",
             _shared(lambda turns, low, high: turns),
         ),
-        *(
-            Mistake(
-                "between the bounds the old speed is divided, not mixed with the slowed one",
-                "Where the share is one half, is your new speed the mean of the two speeds?",
-                answer,
-            )
-            for answer in (
-                _divided_between(lambda kept, factor: factor * (1 - kept)),
-                _divided_between(lambda kept, factor: (factor * (1 - kept)).clamp(min=1)),
-                _divided_between(lambda kept, factor: factor * kept),
-                _divided_between(lambda kept, factor: (factor * kept).clamp(min=1)),
-                _divided_between(lambda kept, factor: 1 + factor * (1 - kept)),
-                _divided_between(lambda kept, factor: factor - kept),
-            )
+        Mistake(
+            "between the bounds the old speed is divided, not mixed with the slowed one",
+            "Where the share is one half, is your new speed the mean of the two speeds?",
+            _divided_between(lambda kept, factor: factor * (1 - kept)),
+            _divided_between(lambda kept, factor: (factor * (1 - kept)).clamp(min=1)),
+            _divided_between(lambda kept, factor: factor * kept),
+            _divided_between(lambda kept, factor: (factor * kept).clamp(min=1)),
+            _divided_between(lambda kept, factor: 1 + factor * (1 - kept)),
+            _divided_between(lambda kept, factor: factor - kept),
         ),
         Mistake(
             "hands between the bounds get no speed",
@@ -813,29 +759,19 @@ check_ramp = Check(
             "In which unit is `theta`: what does a hand with speed 1 do from byte to byte?",
             _counted(lambda theta, trained: trained * theta / 360),
         ),
-        *(
-            Mistake(
-                "turns are counted over another length",
-                "Print your count for a hand of one radian a position, trained at 64. Is it "
-                "L θ / 2π, here 64 / 2π?",
-                answer,
-            )
-            for answer in (
-                _counted(lambda theta, trained: _turns_of(theta, trained - 1)),
-                _counted(lambda theta, trained: _turns_of(theta, trained + 1)),
-                _counted(lambda theta, trained: _turns_of(theta, trained / 2)),
-            )
+        Mistake(
+            "turns are counted over another length",
+            "Print your count for a hand of one radian a position, trained at 64. Is it "
+            "L θ / 2π, here 64 / 2π?",
+            _counted(lambda theta, trained: _turns_of(theta, trained - 1)),
+            _counted(lambda theta, trained: _turns_of(theta, trained + 1)),
+            _counted(lambda theta, trained: _turns_of(theta, trained / 2)),
         ),
-        *(
-            Mistake(
-                "only whole turns count",
-                "Two hands make 2.1 and 2.9 turns. Is their share the same?",
-                _counted(answer),
-            )
-            for answer in (
-                lambda theta, trained: _turns_of(theta, trained).floor(),
-                lambda theta, trained: _turns_of(theta, trained).ceil(),
-            )
+        Mistake(
+            "only whole turns count",
+            "Two hands make 2.1 and 2.9 turns. Is their share the same?",
+            _counted(lambda theta, trained: _turns_of(theta, trained).floor()),
+            _counted(lambda theta, trained: _turns_of(theta, trained).ceil()),
         ),
         Mistake(
             "the bounds are turned into radians, the turns are not",
@@ -873,47 +809,32 @@ check_ramp = Check(
             "A hand has more than `high` turns. Is its new speed still the old one?",
             _slow_part_whole,
         ),
-        *(
-            Mistake(
-                "the order of your subtraction and division is not the one you mean",
-                "Which share does your line give to a hand with exactly `low` turns, and with "
-                "exactly `high`?",
-                answer,
-            )
-            for answer in (
-                _shared(lambda turns, low, high: (turns - low) / high - low),
-                _shared(lambda turns, low, high: turns - low / (high - low)),
-                _shared(lambda turns, low, high: turns - low / high - low),
-            )
+        Mistake(
+            "the order of your subtraction and division is not the one you mean",
+            "Which share does your line give to a hand with exactly `low` turns, and with "
+            "exactly `high`?",
+            _shared(lambda turns, low, high: (turns - low) / high - low),
+            _shared(lambda turns, low, high: turns - low / (high - low)),
+            _shared(lambda turns, low, high: turns - low / high - low),
         ),
-        *(
-            Mistake(
-                "the share does not begin at `low` turns",
-                "Put a hand with exactly `low` turns in. What is its share?",
-                answer,
-            )
-            for answer in (
-                _shared(lambda turns, low, high: turns / (high - low)),
-                _shared(lambda turns, low, high: turns.clamp(low, high) / (high - low), cut=False),
-                _between(_from_no_turn_between),
-            )
+        Mistake(
+            "the share does not begin at `low` turns",
+            "Put a hand with exactly `low` turns in. What is its share?",
+            _shared(lambda turns, low, high: turns / (high - low)),
+            _shared(lambda turns, low, high: turns.clamp(low, high) / (high - low), cut=False),
+            _between(_from_no_turn_between),
         ),
         Mistake(
             "the old speed is multiplied by the share, which is held above 1/`factor`",
             "Halfway between `low` and `high`, is your speed halfway between the two speeds?",
             _share_as_divisor,
         ),
-        *(
-            Mistake(
-                "the old speed is multiplied by a share that begins at no turn",
-                "At `low` turns, is your speed the slowed one?",
-                _shared_speed(share),
-            )
-            for share in (
-                lambda turns, factor, low, high: (turns / high).clamp(1 / factor, 1),
-                lambda turns, factor, low, high: (turns / high).clamp(0, 1),
-                lambda turns, factor, low, high: turns.clamp(low, high) / high,
-            )
+        Mistake(
+            "the old speed is multiplied by a share that begins at no turn",
+            "At `low` turns, is your speed the slowed one?",
+            _shared_speed(lambda turns, factor, low, high: (turns / high).clamp(1 / factor, 1)),
+            _shared_speed(lambda turns, factor, low, high: (turns / high).clamp(0, 1)),
+            _shared_speed(lambda turns, factor, low, high: turns.clamp(low, high) / high),
         ),
         Mistake(
             "the share runs from the slowest of all hands to the fastest",
@@ -927,17 +848,12 @@ check_ramp = Check(
             _if_of_all_hands,
             raises="Boolean value of Tensor",
         ),
-        *(
-            Mistake(
-                "the share rises, but not evenly",
-                "A quarter of the way from `low` to `high`: what is your share there?",
-                _shared(bent),
-            )
-            for bent in (
-                lambda turns, low, high: _smooth(((turns - low) / (high - low)).clamp(0, 1)),
-                lambda turns, low, high: ((turns - low) / (high - low)).clamp(0, 1) ** 2,
-                lambda turns, low, high: ((turns - low) / (high - low)).clamp(0, 1).sqrt(),
-            )
+        Mistake(
+            "the share rises, but not evenly",
+            "A quarter of the way from `low` to `high`: what is your share there?",
+            _shared(lambda turns, low, high: _smooth(((turns - low) / (high - low)).clamp(0, 1))),
+            _shared(lambda turns, low, high: ((turns - low) / (high - low)).clamp(0, 1) ** 2),
+            _shared(lambda turns, low, high: ((turns - low) / (high - low)).clamp(0, 1).sqrt()),
         ),
         Mistake(
             "there is a step in the middle of the ramp",
@@ -967,13 +883,11 @@ check_ramp = Check(
                 lambda theta, factor, low, high, trained: theta * _turns_of(theta, trained) / high
             ),
         ),
-        *(
-            Mistake(
-                "the speeds come from outside the function",
-                "Which of your arguments never come into it?",
-                answer,
-            )
-            for answer in (_speeds_from_outside, _speeds_of_another_base)
+        Mistake(
+            "the speeds come from outside the function",
+            "Which of your arguments never come into it?",
+            _speeds_from_outside,
+            _speeds_of_another_base,
         ),
         Mistake(
             "hands with less than `low` turns keep their speed",
@@ -995,51 +909,39 @@ check_ramp = Check(
             "A hand has less than `low` turns, and `factor` is 8. How fast is it to be?",
             _slow_part_taken_off,
         ),
-        *(
-            Mistake(
-                "one of the two bounds, or their distance, is built in",
-                "Which of your numbers should come from the arguments?",
-                _shared(share),
-            )
-            for share in (
-                lambda turns, low, high: (turns - 1) / (high - 1),
-                lambda turns, low, high: (turns - 1) / (high - low),
-                lambda turns, low, high: (turns - low) / (4 - low),
-                lambda turns, low, high: (turns - low) / 3,
-            )
+        Mistake(
+            "one of the two bounds, or their distance, is built in",
+            "Which of your numbers should come from the arguments?",
+            _shared(lambda turns, low, high: (turns - 1) / (high - 1)),
+            _shared(lambda turns, low, high: (turns - 1) / (high - low)),
+            _shared(lambda turns, low, high: (turns - low) / (4 - low)),
+            _shared(lambda turns, low, high: (turns - low) / 3),
         ),
         Mistake(
             "the share runs from the slowest hand between the bounds to the fastest",
             "At how many turns does the text let the share begin and end?",
             _from_hand_to_hand_between,
         ),
-        *(
-            Mistake(
-                "the share is a sigmoid",
-                "At exactly `low` turns and at exactly `high`, what is your share?",
-                _shared(share, cut=False),
-            )
-            for share in (
-                lambda turns, low, high: ((turns - low) / (high - low)).sigmoid(),
-                lambda turns, low, high: (turns - (low + high) / 2).sigmoid(),
+        Mistake(
+            "the share is a sigmoid",
+            "At exactly `low` turns and at exactly `high`, what is your share?",
+            _shared(lambda turns, low, high: ((turns - low) / (high - low)).sigmoid(), cut=False),
+            _shared(lambda turns, low, high: (turns - (low + high) / 2).sigmoid(), cut=False),
+            _shared(
                 lambda turns, low, high: ((turns - (low + high) / 2) / (high - low)).sigmoid(),
-            )
+                cut=False,
+            ),
         ),
         Mistake(
             "the hands stand in reverse order",
             "Is your first hand the fastest, as in `theta`?",
             lambda *case: _ramp_of_turns(*case).flip(0),
         ),
-        *(
-            Mistake(
-                "these are lengths of a turn, not speeds",
-                "What does the exercise ask for: positions a turn, or radians a position?",
-                answer,
-            )
-            for answer in (
-                lambda *case: 2 * math.pi / _ramp_of_turns(*case),
-                lambda *case: 1 / _ramp_of_turns(*case),
-            )
+        Mistake(
+            "these are lengths of a turn, not speeds",
+            "What does the exercise ask for: positions a turn, or radians a position?",
+            lambda *case: 2 * math.pi / _ramp_of_turns(*case),
+            lambda *case: 1 / _ramp_of_turns(*case),
         ),
     ],
     judge=_judge_ramp,
@@ -1574,10 +1476,6 @@ check_clamped_scores = Check(
             "all distances are squeezed: this is interpolation",
             "A near key should stay where it is. Does the one before?",
             _squeezed,
-        ),
-        Mistake(
-            "all distances are squeezed: this is interpolation",
-            "A near key should stay where it is. Does the one before?",
             lambda q, k, farthest: _squeezed_by(farthest / len(q), q, k),
         ),
         Mistake(
@@ -1640,58 +1538,38 @@ check_clamped_scores = Check(
             "What is `farthest` a number of, and what is a score?",
             lambda q, k, farthest: _not_clamped_scores(q, k, farthest).clamp(max=farthest),
         ),
-        *(
-            Mistake(
-                "far keys keep RoPE's own score, only larger or smaller",
-                "A key moves nearer. Is its new score the old one times a number, or is it turned?",
-                _plain_far_times(factor),
-            )
-            for factor in (
-                lambda back, farthest: farthest / back,
-                lambda back, farthest: back / farthest,
-                lambda back, farthest: 1 / back,
-                lambda back, farthest: (farthest / back).sqrt(),
-            )
+        Mistake(
+            "far keys keep RoPE's own score, only larger or smaller",
+            "A key moves nearer. Is its new score the old one times a number, or is it turned?",
+            _plain_far_times(lambda back, farthest: farthest / back),
+            _plain_far_times(lambda back, farthest: back / farthest),
+            _plain_far_times(lambda back, farthest: 1 / back),
+            _plain_far_times(lambda back, farthest: (farthest / back).sqrt()),
         ),
-        *(
-            Mistake(
-                "`farthest` is built in as a number",
-                "Which of your numbers should come from the arguments?",
-                _clamped_at(number),
-            )
-            for number in (1, 2, 3, 4, 7, 8)
+        Mistake(
+            "`farthest` is built in as a number",
+            "Which of your numbers should come from the arguments?",
+            *map(_clamped_at, (1, 2, 3, 4, 7, 8)),
         ),
-        *(
-            Mistake(
-                "the number of features is built in",
-                "Heads come in several widths. Where does d stand in q's shape?",
-                _scaled_for(width),
-            )
-            for width in (4, 8, 16, 32, 64, 128)
+        Mistake(
+            "the number of features is built in",
+            "Heads come in several widths. Where does d stand in q's shape?",
+            *map(_scaled_for, (4, 8, 16, 32, 64, 128)),
         ),
-        *(
-            Mistake(
-                "only the first key is clamped",
-                "How many keys stand more than `farthest` back from the last query? Which of them "
-                "does your condition reach?",
-                _where(is_far),
-            )
-            for is_far in (
-                lambda back, farthest: (back > farthest) & (torch.arange(back.shape[1]) == 0),
-            )
+        Mistake(
+            "only the first key is clamped",
+            "How many keys stand more than `farthest` back from the last query? Which of them does "
+            "your condition reach?",
+            _where(lambda back, farthest: (back > farthest) & (torch.arange(back.shape[1]) == 0)),
         ),
-        *(
-            Mistake(
-                "only the last query's far keys are clamped",
-                "Which queries have keys more than `farthest` back? Which does your condition "
-                "reach?",
-                _where(is_far),
-            )
-            for is_far in (
+        Mistake(
+            "only the last query's far keys are clamped",
+            "Which queries have keys more than `farthest` back? Which does your condition reach?",
+            _where(
                 lambda back, farthest: (
                     (back > farthest) & (torch.arange(len(back)) == len(back) - 1)[:, None]
-                ),
-            )
+                )
+            ),
         ),
         Mistake(
             "other features are paired: the first half of a head with the second",
@@ -1703,76 +1581,60 @@ check_clamped_scores = Check(
             "Is d in the scale the number of features or of pairs?",
             _scaled_by(lambda q: 2**0.5),
         ),
-        *(
-            Mistake(
-                "in the near scores only one of the two is turned",
-                "Two tokens stand one step apart, at the start of the text or at its end. Is their "
-                "near score the same with yours?",
-                _where(lambda back, farthest: back > farthest, near=near),
-            )
-            for near in (
-                lambda q, k: _at(q, torch.arange(len(q))) @ k.T,
-                lambda q, k: q @ _at(k, torch.arange(len(k))).T,
-            )
+        Mistake(
+            "in the near scores only one of the two is turned",
+            "Two tokens stand one step apart, at the start of the text or at its end. Is their "
+            "near score the same with yours?",
+            *(
+                _where(lambda back, farthest: back > farthest, near=near)
+                for near in (
+                    lambda q, k: _at(q, torch.arange(len(q))) @ k.T,
+                    lambda q, k: q @ _at(k, torch.arange(len(k))).T,
+                )
+            ),
         ),
-        *(
-            Mistake(
-                "in the near scores the offset has the wrong sign",
-                "A query stands later than its key. Which of the two has turned further in yours?",
-                _where(lambda back, farthest: back > farthest, near=near),
-            )
-            for near in (
-                lambda q, k: _at(q, -torch.arange(len(q))) @ _at(k, -torch.arange(len(k))).T,
-            )
+        Mistake(
+            "in the near scores the offset has the wrong sign",
+            "A query stands later than its key. Which of the two has turned further in yours?",
+            *(
+                _where(lambda back, farthest: back > farthest, near=near)
+                for near in (
+                    lambda q, k: _at(q, -torch.arange(len(q))) @ _at(k, -torch.arange(len(k))).T,
+                )
+            ),
         ),
-        *(
-            Mistake(
-                "the far key is turned twice, by its own position and by `farthest`",
-                "By which offset do your far query and key differ? Does the key's place still "
-                "count?",
-                answer,
-            )
-            for answer in (
-                _far_placed(_own, lambda positions, farthest: positions + farthest),
-                _far_placed(
-                    lambda positions, farthest: torch.zeros_like(positions),
-                    lambda positions, farthest: positions + farthest,
-                ),
-            )
+        Mistake(
+            "the far key is turned twice, by its own position and by `farthest`",
+            "By which offset do your far query and key differ? Does the key's place still count?",
+            _far_placed(_own, lambda positions, farthest: positions + farthest),
+            _far_placed(
+                lambda positions, farthest: torch.zeros_like(positions),
+                lambda positions, farthest: positions + farthest,
+            ),
         ),
-        *(
-            Mistake(
-                "beyond `farthest` distances still grow, only more slowly",
-                "Two keys stand beyond `farthest`, one farther than the other. Do they seem "
-                "equally far with yours?",
-                _at_distances(seeming),
-            )
-            for seeming in (
-                lambda back, farthest: farthest + (back - farthest) // 2,
-                lambda back, farthest: farthest + (back - farthest) / 2,
-                lambda back, farthest: farthest + (back - farthest) / 8,
-                lambda back, farthest: farthest + (back - farthest).clamp(min=0).log1p(),
-                lambda back, farthest: farthest * (1 + (back / farthest).clamp(min=1).log()),
-            )
+        Mistake(
+            "beyond `farthest` distances still grow, only more slowly",
+            "Two keys stand beyond `farthest`, one farther than the other. Do they seem "
+            "equally far with yours?",
+            _at_distances(lambda back, farthest: farthest + (back - farthest) // 2),
+            _at_distances(lambda back, farthest: farthest + (back - farthest) / 2),
+            _at_distances(lambda back, farthest: farthest + (back - farthest) / 8),
+            _at_distances(lambda back, farthest: farthest + (back - farthest).clamp(min=0).log1p()),
+            _at_distances(
+                lambda back, farthest: farthest * (1 + (back / farthest).clamp(min=1).log())
+            ),
         ),
-        *(
-            Mistake(
-                "beyond `farthest` distances begin anew",
-                "With yours, how far back does a key seem that is twice `farthest` back?",
-                _at_distances(seeming),
-            )
-            for seeming in (
-                lambda back, farthest: back % farthest,
-                lambda back, farthest: back % (farthest + 1),
-            )
+        Mistake(
+            "beyond `farthest` distances begin anew",
+            "With yours, how far back does a key seem that is twice `farthest` back?",
+            _at_distances(lambda back, farthest: back % farthest),
+            _at_distances(lambda back, farthest: back % (farthest + 1)),
         ),
-        *(
-            Mistake(
-                "the scores are divided once too often",
-                "By what does RoPE's score get divided, and how often do you do it?",
-                _scaled_by(factor),
-            )
-            for factor in (lambda q: q.shape[-1] ** -0.5, lambda q: 1 / q.shape[-1])
+        Mistake(
+            "the scores are divided once too often",
+            "By what does RoPE's score get divided, and how often do you do it?",
+            _scaled_by(lambda q: q.shape[-1] ** -0.5),
+            _scaled_by(lambda q: 1 / q.shape[-1]),
         ),
         Mistake(
             "the scores are multiplied where they should be divided",
@@ -1805,43 +1667,33 @@ check_clamped_scores = Check(
             "With yours, how far apart are the last query and the key of the same token?",
             _placed(_own, lambda positions, farthest: positions.clamp(max=farthest)),
         ),
-        *(
-            Mistake(
-                "keys are moved, the near ones too",
-                "With yours, how far apart are a query and the key of the same token?",
-                _placed(_own, keys),
-            )
-            for keys in (
-                lambda positions, farthest: positions.clamp(min=farthest),
-                lambda positions, farthest: (positions - farthest).clamp(min=0),
-                lambda positions, farthest: positions - farthest,
-            )
+        Mistake(
+            "keys are moved, the near ones too",
+            "With yours, how far apart are a query and the key of the same token?",
+            _placed(_own, lambda positions, farthest: positions.clamp(min=farthest)),
+            _placed(_own, lambda positions, farthest: (positions - farthest).clamp(min=0)),
+            _placed(_own, lambda positions, farthest: positions - farthest),
         ),
-        *(
-            Mistake(
-                "positions begin anew after `farthest`",
-                "Two neighbours stand on the two sides of such a beginning. How far apart do they "
-                "seem?",
-                _placed(again, again),
-            )
-            for again in (
-                lambda positions, farthest: positions % farthest,
-                lambda positions, farthest: positions % (farthest + 1),
-            )
+        Mistake(
+            "positions begin anew after `farthest`",
+            "Two neighbours stand on the two sides of such a beginning. How far apart do they "
+            "seem?",
+            *(
+                _placed(again, again)
+                for again in (
+                    lambda positions, farthest: positions % farthest,
+                    lambda positions, farthest: positions % (farthest + 1),
+                )
+            ),
         ),
-        *(
-            Mistake(
-                "far positions are divided: this is the grouping of Self-Extend",
-                "Do all far keys stand equally far from a query with yours?",
-                answer,
-            )
-            for answer in (
-                _far_placed(_grouped, _grouped),
-                _far_placed(
-                    lambda positions, farthest: _grouped(positions, farthest) + farthest,
-                    _grouped,
-                ),
-            )
+        Mistake(
+            "far positions are divided: this is the grouping of Self-Extend",
+            "Do all far keys stand equally far from a query with yours?",
+            _far_placed(_grouped, _grouped),
+            _far_placed(
+                lambda positions, farthest: _grouped(positions, farthest) + farthest,
+                _grouped,
+            ),
         ),
         Mistake(
             "both are turned, the far query one way and the far key the other",
@@ -1856,18 +1708,19 @@ check_clamped_scores = Check(
             "By which offset do your far query and key differ? Does the query's place still count?",
             _far_placed(_own, lambda positions, farthest: torch.full_like(positions, -farthest)),
         ),
-        *(
-            Mistake(
-                "all far keys stand at one place in the text",
-                "How far back is that place for the last query, and for one in the middle?",
-                _far_placed(_own, keys),
-            )
-            for keys in (
+        Mistake(
+            "all far keys stand at one place in the text",
+            "How far back is that place for the last query, and for one in the middle?",
+            _far_placed(
+                _own,
                 lambda positions, farthest: torch.full_like(
                     positions, len(positions) - 1 - farthest
                 ),
+            ),
+            _far_placed(
+                _own,
                 lambda positions, farthest: torch.full_like(positions, len(positions) - farthest),
-            )
+            ),
         ),
         Mistake(
             "far keys are moved back, each from where it stands",
@@ -1879,14 +1732,14 @@ check_clamped_scores = Check(
             "Whose question should a far score hold, and which of its parts alone is moved?",
             _one_row,
         ),
-        *(
-            Mistake(
-                "far keys are hidden",
-                "This is just cutting. A far key is to be seen, as if it stood nearer.",
-                answer,
-            )
-            for low in (-1e9, -1e4, float(torch.finfo(torch.float32).min))
-            for answer in (_hidden_by(low), _hidden_after(low))
+        Mistake(
+            "far keys are hidden",
+            "This is just cutting. A far key is to be seen, as if it stood nearer.",
+            *(
+                answer
+                for low in (-1e9, -1e4, float(torch.finfo(torch.float32).min))
+                for answer in (_hidden_by(low), _hidden_after(low))
+            ),
         ),
         Mistake(
             "query and key have changed places",
@@ -1910,17 +1763,12 @@ check_clamped_scores = Check(
             "differ?",
             lambda q, k, farthest: q @ k.T / q.shape[-1] ** 0.5,
         ),
-        *(
-            Mistake(
-                "these are weights",
-                "Which step of attention have you taken that the text does not ask for?",
-                answer,
-            )
-            for answer in (
-                _weights,
-                lambda q, k, farthest: _clamped_scores(q, k, farthest).softmax(-1),
-                lambda q, k, farthest: _seen(_clamped_scores(q, k, farthest)).softmax(-1),
-            )
+        Mistake(
+            "these are weights",
+            "Which step of attention have you taken that the text does not ask for?",
+            _weights,
+            lambda q, k, farthest: _clamped_scores(q, k, farthest).softmax(-1),
+            lambda q, k, farthest: _seen(_clamped_scores(q, k, farthest)).softmax(-1),
         ),
         Mistake(
             "one position is given for all rows",
@@ -1947,13 +1795,11 @@ check_clamped_scores = Check(
             _if_of_all_keys,
             raises="Boolean value of Tensor",
         ),
-        *(
-            Mistake(
-                "the far scores of several keys are made one, their mean",
-                "Whose content should a far score show, and which of its parts alone is moved?",
-                answer,
-            )
-            for answer in (_mean_of_all_keys, _mean_at_farthest)
+        Mistake(
+            "the far scores of several keys are made one, their mean",
+            "Whose content should a far score show, and which of its parts alone is moved?",
+            _mean_of_all_keys,
+            _mean_at_farthest,
         ),
         *(
             Mistake(
@@ -1982,13 +1828,11 @@ check_clamped_scores = Check(
             "Whose question should a far score hold, and which of its parts alone is moved?",
             _copied_down_the_column,
         ),
-        *(
-            Mistake(
-                "all far scores are one number",
-                "Two far keys differ in content. Should their scores be the same?",
-                _one_score(query),
-            )
-            for query in (lambda n, farthest: farthest, lambda n, farthest: n - 1)
+        Mistake(
+            "all far scores are one number",
+            "Two far keys differ in content. Should their scores be the same?",
+            _one_score(lambda n, farthest: farthest),
+            _one_score(lambda n, farthest: n - 1),
         ),
         Mistake(
             "near scores come from clamped positions",
@@ -2000,14 +1844,12 @@ check_clamped_scores = Check(
             "RoPE turns a vector before it meets another. Which vector do you turn?",
             _products_turned,
         ),
-        *(
-            Mistake(
-                "the place of one of the two decides what is far",
-                "A query and its own key stand late in the text. How far apart are they, and what "
-                "does your condition call them?",
-                answer,
-            )
-            for answer in (_late_queries_far, _late_keys_far)
+        Mistake(
+            "the place of one of the two decides what is far",
+            "A query and its own key stand late in the text. How far apart are they, and what "
+            "does your condition call them?",
+            _late_queries_far,
+            _late_keys_far,
         ),
         Mistake(
             "queries stand at `farthest` at least and keys at `farthest` at most",

@@ -11,6 +11,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from course_lab.checks.calls import Function, call
+from course_lab.checks.compare import no_tensor
 from course_lab.checks.core import Check, Mistake
 from course_lab.checks.rules import Case, Rule
 from course_utils.encodings.functional import (
@@ -288,8 +289,8 @@ def _judge_codes(codes: Any, rows: Tensor, columns: Tensor, d_model: int) -> str
     If their dot products depend on more than distance, name two pairs of patches that show it, and
     ask what it comes from.
     """
-    if not isinstance(codes, Tensor):
-        return f"expected a torch tensor, got {type(codes).__name__}."
+    if text := no_tensor(codes):
+        return text
     if tuple(codes.shape) != (len(rows), d_model):
         return (
             f"expected shape {(len(rows), d_model)}, got {tuple(codes.shape)}. A wave takes two "

@@ -112,11 +112,6 @@ def _best_somewhere(losses: Tensor) -> int:
     return int(torch.where(is_best, largest, torch.inf).argmin())
 
 
-def _weighted_by_length(losses: Tensor) -> int:
-    """Return the least regret if each regret counts the more, the further right it stands."""
-    return int((_regrets(losses) * torch.arange(1, losses.shape[1] + 1)).amax(1).argmin())
-
-
 def _mean_regret_above_zero(losses: Tensor) -> int:
     regrets = _regrets(losses)
     return int((regrets.sum(1) / (regrets > 0).sum(1).clamp(min=1)).argmin())
@@ -224,25 +219,43 @@ check_least_regret = Check(
             )
         ),
         Mistake(
-            "this row has the smallest of the worst losses",
-            "A length that is hard for all is no row's fault. What would the best choice have lost "
-            "there?",
-            lambda losses: int(losses.max(1).values.argmin()),
+            "min of a dimension gives values and their places, two tensors in one",
+            "The exercise asks for one int. Which of the two is the row?",
+            lambda losses: _regrets(losses).max(1).values.min(0),
+        ),
+        *(
+            Mistake(
+                "this row has the smallest of the worst losses",
+                "A length that is hard for all is no row's fault. What would the best choice have "
+                "lost there? If you search for it: may all losses lie above the number with which "
+                "you begin?",
+                worst,
+            )
+            for worst in (
+                lambda losses: int(losses.max(1).values.argmin()),
+                lambda losses: int((losses - losses.amin(0).clamp(max=1)).amax(1).argmin()),
+            )
         ),
         Mistake(
             "only rows that are best at some length are asked",
             "May a row that is best nowhere be close to the best everywhere?",
             _best_somewhere,
         ),
-        Mistake(
-            "regrets are differences of exp(loss) here",
-            "The exercise asks for nats. Are the losses in nats before exp, or after?",
-            lambda losses: _least_regret(losses.exp()),
+        *(
+            Mistake(
+                f"regrets are differences of {what} here",
+                "The exercise asks for nats. Which are in nats, the losses or what you made of "
+                "them?",
+                lambda losses, made=made: _least_regret(made(losses)),
+            )
+            for what, made in (("exp(loss)", torch.exp), ("squared losses", torch.square))
         ),
         Mistake(
-            "regrets count more at later lengths",
-            "You do not know which length the text has. Does the place of a column say?",
-            _weighted_by_length,
+            "the best of each row is taken away, (rows,), from losses of (rows, lengths)",
+            "min(1) looks along a row. Whose best do you want at each length, and over which "
+            "dimension is that?",
+            lambda losses: int((losses - losses.min(1).values).amax(1).argmin()),
+            raises="must match the size",
         ),
         *(
             Mistake(
@@ -271,40 +284,14 @@ check_least_regret = Check(
             "The exercise asks for an int. Which function gives the place of the smallest?",
             lambda losses: _regrets(losses).amax(1) == _regrets(losses).amax(1).min(),
         ),
-        *(
-            Mistake(
-                f"from the largest regret of a row its {name} regret is taken away",
-                "A row may be far behind everywhere, and evenly so. Is its regret small then?",
-                less,
-            )
-            for name, less in (
-                (
-                    "median",
-                    lambda losses: int(
-                        (_regrets(losses).amax(1) - _regrets(losses).median(1).values).argmin()
-                    ),
-                ),
-                (
-                    "mean",
-                    lambda losses: int(
-                        (_regrets(losses).amax(1) - _regrets(losses).mean(1)).argmin()
-                    ),
-                ),
-            )
-        ),
-        *(
-            Mistake(
-                "to a row's largest regret another is added, the second, the mean or the median",
-                "A user meets one length. Do the regrets at the other lengths make it any dearer?",
-                more,
-            )
-            for more in (
-                _two_largest_regrets,
-                lambda losses: int((_regrets(losses).amax(1) + _regrets(losses).mean(1)).argmin()),
-                lambda losses: int(
-                    (_regrets(losses).amax(1) + _regrets(losses).median(1).values).argmin()
-                ),
-            )
+        Mistake(
+            "to a row's largest regret another is added, the second, the mean or the median",
+            "A user meets one length. Do the regrets at the other lengths make it any dearer?",
+            _two_largest_regrets,
+            lambda losses: int((_regrets(losses).amax(1) + _regrets(losses).mean(1)).argmin()),
+            lambda losses: int(
+                (_regrets(losses).amax(1) + _regrets(losses).median(1).values).argmin()
+            ),
         ),
         Mistake(
             "each loss less the mean of its length is divided by the standard deviation there",
@@ -322,16 +309,11 @@ check_least_regret = Check(
             "Does a mean protect the user who meets the worst length?",
             _mean_regret_above_zero,
         ),
-        *(
-            Mistake(
-                "largest regrets that differ a little are equal here, by rounding or by a margin",
-                "Which of two rows would you take whose largest regrets are 1.004 and 1.000?",
-                nearly,
-            )
-            for nearly in (
-                *(_within(margin) for margin in (0.01, 0.005, 0.001)),
-                lambda losses: int(_regrets(losses).amax(1).round(decimals=2).argmin()),
-            )
+        Mistake(
+            "largest regrets that differ a little are equal here, by rounding or by a margin",
+            "Which of two rows would you take whose largest regrets are 1.004 and 1.000?",
+            *(_within(margin) for margin in (0.01, 0.005, 0.001)),
+            lambda losses: int(_regrets(losses).amax(1).round(decimals=2).argmin()),
         ),
         Mistake(
             "these are all rows of the least regret",
@@ -459,13 +441,11 @@ check_least_regret = Check(
             "Which of two rows would you take whose largest regrets are 0.31 and 0.34?",
             lambda losses: int((_regrets(losses).amax(1) * 10).round().argmin()),
         ),
-        *(
-            Mistake(
-                "some lengths are left out",
-                "You do not know how long your texts will be. May it be a length left out here?",
-                partial(_at_some_lengths, first=first),
-            )
-            for first in (lambda count: min(1, count - 1), lambda count: count // 2)
+        Mistake(
+            "some lengths are left out",
+            "You do not know how long your texts will be. May it be a length left out here?",
+            partial(_at_some_lengths, first=lambda count: min(1, count - 1)),
+            partial(_at_some_lengths, first=lambda count: count // 2),
         ),
         *(
             Mistake(
@@ -489,16 +469,11 @@ check_least_regret = Check(
             "May the last row be the best there? It is one of those that you could have chosen.",
             _last_row_not_asked,
         ),
-        *(
-            Mistake(
-                "regrets of all lengths count here, the largest more than others",
-                "A user meets one length. Do the regrets at the other lengths make it any dearer?",
-                soft,
-            )
-            for soft in (
-                *(partial(_smallest_soft_maximum, sharpness=sharpness) for sharpness in (1, 50)),
-                *(partial(_smallest_norm, power=power) for power in (4, 10, 30)),
-            )
+        Mistake(
+            "regrets of all lengths count here, the largest more than others",
+            "A user meets one length. Do the regrets at the other lengths make it any dearer?",
+            *(partial(_smallest_soft_maximum, sharpness=sharpness) for sharpness in (1, 50)),
+            *(partial(_smallest_norm, power=power) for power in (4, 10, 30)),
         ),
         Mistake(
             "row 0 is the answer in every case",
@@ -506,16 +481,11 @@ check_least_regret = Check(
             "best of all rows, those further down too?",
             lambda losses: int(_regrets(losses).amax(1).cummax(0).values.argmin()),
         ),
-        *(
-            Mistake(
-                "each row is compared with the one below it",
-                "Is the row below the best one at every length?",
-                below,
-            )
-            for below in (
-                lambda losses: int((losses - losses.roll(-1, 0)).amax(1).argmin()),
-                lambda losses: int((-losses.diff(dim=0, append=losses[-1:])).amax(1).argmin()),
-            )
+        Mistake(
+            "each row is compared with the one below it",
+            "Is the row below the best one at every length?",
+            lambda losses: int((losses - losses.roll(-1, 0)).amax(1).argmin()),
+            lambda losses: int((-losses.diff(dim=0, append=losses[-1:])).amax(1).argmin()),
         ),
         Mistake(
             "each loss is compared with the mean of its own row",
@@ -531,10 +501,6 @@ check_least_regret = Check(
             "each row is compared with the one above it",
             "Is the row above the best one at every length?",
             lambda losses: int((losses - losses.roll(1, 0)).amax(1).argmin()),
-        ),
-        Mistake(
-            "each row is compared with the one above it",
-            "Is the row above the best one at every length?",
             lambda losses: int(losses.diff(dim=0, prepend=losses[:1]).amax(1).argmin()),
         ),
         Mistake(
@@ -1061,9 +1027,34 @@ def _on_a_grid(costs: Tensor, steps: int) -> Tensor:
     return (lower < upper) & ((lower * steps).ceil() <= upper * steps)
 
 
-def _rescaled_grid(costs: Tensor) -> Tensor:
+def _rescaled_grid(costs: Tensor, steps: int = 1001) -> Tensor:
     spread = (costs.amax(0) - costs.amin(0)).clamp(min=1e-12)
-    return _best_for_weights(torch.linspace(0, 1, 1001))((costs - costs.amin(0)) / spread)
+    return _best_for_weights(torch.linspace(0, 1, steps))((costs - costs.amin(0)) / spread)
+
+
+def _a_step_above_the_lower_bound(rows: Tensor, step: float) -> Tensor:
+    return _limits(rows)[1].clamp(min=0) + step
+
+
+def _bounds_in_float32(costs: Tensor, from_the_start: bool) -> Tensor:
+    """Return what follows if bounds, or the costs themselves, are in float32."""
+    upper, lower = (side.float().clamp(0, 1) for side in _limits(costs))
+    if not from_the_start:
+        return lower < upper
+    first, second = (costs[:, None] - costs[None]).float().unbind(-1)
+    slope = first - second
+    bound = -second / torch.where(slope == 0, 1.0, slope)
+    return _between(costs, bound, slope > 0, slope < 0)
+
+
+def _lowest_to_highest(costs: Tensor, fill: float) -> Tensor:
+    """Return what follows if a row's lowest bound is below its highest, whichever sides they are.
+
+    ``fill`` is what stands for a row beside itself.
+    """
+    bound = _own_bounds(costs)
+    bound = torch.where(bound.isnan(), fill, bound)
+    return bound.amin(1).clamp(min=0) < bound.amax(1).clamp(max=1)
 
 
 def _whole_outline(costs: Tensor) -> Tensor:
@@ -1165,7 +1156,8 @@ def _ladder(powers: int) -> Case:
 def _barely(first: float, last: float, place: float, above: float = -1e-6) -> Case:
     """Return three rows, the middle one so far above the line between the two others.
 
-    At 1e-6 below it the middle one is best for a range of weights from 1e-10 to 1e-7 wide.
+    At 1e-6 below it the middle one is best for a range of weights from 1e-10 to 1e-7 wide, and a
+    thousandth as much below it for a thousandth of that.
     """
     second = (1 - place) * 10.0 + above
     middle = [first + place * (last - first), second]
@@ -1190,6 +1182,7 @@ check_somebodys_favourite = Check(
         _barely(0.0, 7.0, 0.37),
         _barely(0.0, 0.03, 0.61),
         _barely(0.0, 9100.0, 0.23),
+        _barely(0.0, 9100.0, 0.23, above=-1e-9),  # a range of about 1e-13
         _barely(0.0, 10.0, 0.5, above=1e-6),  # and these are nobody's, by as little
         _barely(0.0, 7.0, 0.41, above=1e-9),
     ],
@@ -1205,16 +1198,11 @@ check_somebodys_favourite = Check(
             "strike a row out?",
             _all_of_opposite_signs,
         ),
-        *(
-            Mistake(
-                "only rivals that bound w from one side are asked",
-                "A rival with a > b sets a largest w. What does one with a < b set?",
-                one_sided,
-            )
-            for one_sided in (
-                partial(_somebodys_favourite, above=False),
-                partial(_somebodys_favourite, below=False),
-            )
+        Mistake(
+            "only rivals that bound w from one side are asked",
+            "A rival with a > b sets a largest w. What does one with a < b set?",
+            partial(_somebodys_favourite, above=False),
+            partial(_somebodys_favourite, below=False),
         ),
         Mistake(
             "these are the best of each column alone",
@@ -1236,31 +1224,25 @@ check_somebodys_favourite = Check(
             "At which weight exactly do two rows cost the same?",
             _best_for_weights(torch.linspace(0, 1, 10_001)),
         ),
-        *(
-            Mistake(
-                "a grid of weights misses rows that are best for a short range only",
-                "Between which two weights is a row the best? Which rows take over at these "
-                "weights?",
-                _best_for_weights(weights),
-            )
-            for weights in (
-                torch.arange(1, 100) / 100,
-                torch.arange(1, 10) / 10,
-                torch.linspace(0.05, 0.95, 19),
-                torch.arange(1, 1000) / 1000,
-                torch.linspace(0, 1, 1001),
-            )
+        Mistake(
+            "a grid of weights misses rows that are best for a short range only",
+            "Between which two weights is a row the best? Which rows take over at these weights?",
+            _best_for_weights(torch.arange(1, 100) / 100),
+            _best_for_weights(torch.arange(1, 10) / 10),
+            _best_for_weights(torch.linspace(0.05, 0.95, 19)),
+            _best_for_weights(torch.arange(1, 1000) / 1000),
+            _best_for_weights(torch.linspace(0, 1, 1001)),
         ),
-        *(
-            Mistake(
-                "a grid of weights with a tolerance misses rows that are best for a short range "
-                "only, and lets in rows that are never the cheapest",
-                "How much dearer than the cheapest may a favourite be? And at which weight exactly "
-                "do two rows cost the same?",
-                partial(_nearly_best_on_a_grid, steps=steps, tolerance=tolerance),
-            )
-            for steps in (101, 1001, 10_001)
-            for tolerance in (1e-6, 1e-4, 0.001, 0.01, 0.1)
+        Mistake(
+            "a grid of weights with a tolerance misses rows that are best for a short range "
+            "only, and lets in rows that are never the cheapest",
+            "How much dearer than the cheapest may a favourite be? And at which weight exactly "
+            "do two rows cost the same?",
+            *(
+                partial(_nearly_best_on_a_grid, steps=steps, tolerance=tolerance)
+                for steps in (101, 1001, 10_001)
+                for tolerance in (1e-6, 1e-4, 0.001, 0.01, 0.1)
+            ),
         ),
         Mistake(
             "a grid of weights, however fine, misses rows that are best for a short range only",
@@ -1272,14 +1254,14 @@ check_somebodys_favourite = Check(
             "However many: at which weight exactly do two rows cost the same?",
             _best_for_weights(torch.rand(100, generator=torch.Generator().manual_seed(0))),
         ),
-        *(
-            Mistake(
-                "a tolerance, a solver's or float32's too, lets in rows that are nearly the "
-                "cheapest, and never quite",
-                "How much dearer than the cheapest may a favourite be?",
-                partial(_sums_at_bounds, tolerance=tolerance),
-            )
-            for tolerance in (1e-8, 1e-6, 1e-5, 1e-4)
+        Mistake(
+            "a tolerance, a solver's or float32's too, lets in rows that are nearly the "
+            "cheapest, and never quite",
+            "How much dearer than the cheapest may a favourite be?",
+            *(
+                partial(_sums_at_bounds, tolerance=tolerance)
+                for tolerance in (1e-8, 1e-6, 1e-5, 1e-4)
+            ),
         ),
         Mistake(
             "the rows on the outline are the right ones, but only on one of its sides",
@@ -1292,24 +1274,28 @@ check_somebodys_favourite = Check(
             "Several rows may lie below it, expensive ones too. Does each of them have its turn?",
             _below_the_line_of_the_best,
         ),
-        Mistake(
-            "these are two bounds a row, and not yet an answer",
-            "Between a row's bounds: when is there a weight?",
-            lambda costs: torch.stack(_limits(costs), dim=1),
-        ),
         *(
             Mistake(
-                "one weight is tried for each row, from its own costs or the middle of its bounds",
-                "A row's turn may lie elsewhere. From which weight on is it the cheapest, and up "
-                "to which?",
-                _at_one_weight(weight_of),
+                "these are two bounds a row, and not yet an answer",
+                "Between a row's bounds: when is there a weight?",
+                unanswered,
             )
-            for weight_of in (
-                _mean_of_bounds,
-                _median_of_bounds,
-                lambda rows: rows[:, 1] / rows.sum(1),
-                lambda rows: rows[:, 0] / rows.sum(1),
+            for unanswered in (
+                lambda costs: torch.stack(_limits(costs), dim=1),
+                lambda costs: torch.stack(_limits(costs)),
+                lambda costs: _limits(costs)[0].clamp(max=1) - _limits(costs)[1].clamp(min=0),
+                lambda costs: _limits(costs)[0].clamp(max=1),
+                lambda costs: _limits(costs)[1].clamp(min=0),
             )
+        ),
+        Mistake(
+            "one weight is tried for each row, from its own costs or the middle of its bounds",
+            "A row's turn may lie elsewhere. From which weight on is it the cheapest, and up "
+            "to which?",
+            _at_one_weight(_mean_of_bounds),
+            _at_one_weight(_median_of_bounds),
+            _at_one_weight(lambda rows: rows[:, 1] / rows.sum(1)),
+            _at_one_weight(lambda rows: rows[:, 0] / rows.sum(1)),
         ),
         Mistake(
             "this is the row nearest to the best of both columns",
@@ -1322,14 +1308,12 @@ check_somebodys_favourite = Check(
             "row that saves most of the second cost for a little of the first, or least?",
             partial(_walk, steepest=False),
         ),
-        *(
-            Mistake(
-                "a new row takes away one earlier row at most",
-                "After a row has gone, two others are neighbours. Is the one before still below "
-                "the line between its new ones?",
-                chain,
-            )
-            for chain in (_chain_without_going_back, _chain_to_the_cheapest)
+        Mistake(
+            "a new row takes away one earlier row at most",
+            "After a row has gone, two others are neighbours. Is the one before still below "
+            "the line between its new ones?",
+            _chain_without_going_back,
+            _chain_to_the_cheapest,
         ),
         Mistake(
             "one row is looked for between the best of each column, and then no other",
@@ -1383,15 +1367,13 @@ check_somebodys_favourite = Check(
             "has to be larger, so that more w makes the row dearer than its rival?",
             _sides_by_both_signs,
         ),
-        *(
-            Mistake(
-                "each rival is asked at the w at which both cost the same: there the sum is 0, "
-                "and rounding decides",
-                "The row is cheaper than this rival on one side of that w. On which, and is there "
-                "a w that suits all rivals?",
-                partial(_excess_at_the_own_bound, multiplied_out=multiplied_out),
-            )
-            for multiplied_out in (False, True)
+        Mistake(
+            "each rival is asked at the w at which both cost the same: there the sum is 0, "
+            "and rounding decides",
+            "The row is cheaper than this rival on one side of that w. On which, and is there "
+            "a w that suits all rivals?",
+            partial(_excess_at_the_own_bound, multiplied_out=False),
+            partial(_excess_at_the_own_bound, multiplied_out=True),
         ),
         Mistake(
             "the bounds have the wrong sign",
@@ -1428,19 +1410,12 @@ check_somebodys_favourite = Check(
             "w is divided by a + b here",
             "Put w · a + (1 − w) · b as a multiple of w and a rest. What multiplies w?",
             _sum_for_difference,
-        ),
-        Mistake(
-            "w is divided by a + b here",
-            "Put w · a + (1 − w) · b as a multiple of w and a rest. What multiplies w?",
             _sum_with_the_sides_right,
         ),
-        *(
-            Mistake(
-                "short ranges of weights are left out",
-                "How short may a range be and still hold a weight?",
-                _wide_ranges(margin),
-            )
-            for margin in (1e-6, 1e-8)
+        Mistake(
+            "short ranges of weights are left out",
+            "How short may a range be and still hold a weight?",
+            *(_wide_ranges(margin) for margin in (1e-6, 1e-8)),
         ),
         Mistake(
             "whoever costs exactly the same at a bound is left out, or let in, by rounding",
@@ -1456,12 +1431,21 @@ check_somebodys_favourite = Check(
         Mistake(
             "so small a step from each bound still jumps over rows with a shorter range",
             "Do you need a step? What do a row's bounds say to each other?",
-            partial(_cheapest_at_the_bounds, step=1e-6),
+            *(
+                stepped
+                for step in (1e-4, 1e-6, 1e-9, 1e-12)
+                for stepped in (
+                    partial(_cheapest_at_the_bounds, step=step),
+                    _at_one_weight(partial(_a_step_above_the_lower_bound, step=step)),
+                )
+            ),
         ),
         Mistake(
-            "so small a step from each bound still jumps over rows with a shorter range",
-            "Do you need a step? What do a row's bounds say to each other?",
-            partial(_cheapest_at_the_bounds, step=1e-9),
+            "in float32 two bounds that differ may be the same number",
+            "How short may a range be and still hold a weight? Which dtype do the costs have, "
+            "and which do your bounds?",
+            partial(_bounds_in_float32, from_the_start=False),
+            partial(_bounds_in_float32, from_the_start=True),
         ),
         Mistake(
             "rivals that are cheaper in both costs set no bound here",
@@ -1478,16 +1462,11 @@ check_somebodys_favourite = Check(
             "Put w · a + (1 − w) · b as a multiple of w and a rest. By what do you divide?",
             _sides_by_the_second_cost,
         ),
-        *(
-            Mistake(
-                "these rows have the smallest product of costs",
-                "Everybody adds up the two costs here. Which row has the smallest sum?",
-                smallest,
-            )
-            for smallest in (
-                lambda costs: _marked(costs.prod(1).argmin()[None], len(costs)),
-                lambda costs: costs.prod(1) == costs.prod(1).min(),
-            )
+        Mistake(
+            "these rows have the smallest product of costs",
+            "Everybody adds up the two costs here. Which row has the smallest sum?",
+            lambda costs: _marked(costs.prod(1).argmin()[None], len(costs)),
+            lambda costs: costs.prod(1) == costs.prod(1).min(),
         ),
         Mistake(
             "some rows are let in that are beaten in both costs",
@@ -1512,10 +1491,14 @@ check_somebodys_favourite = Check(
             "Several rows may lie below it. Does each of them have its turn?",
             _below_the_chord_of_the_ends,
         ),
-        Mistake(
-            "a grid of weights over rescaled columns still misses rows",
-            "However the columns are scaled: at which weight exactly do two rows cost the same?",
-            _rescaled_grid,
+        *(
+            Mistake(
+                "a grid of weights over rescaled columns still misses rows",
+                "However the columns are scaled: at which weight exactly do two rows cost the "
+                "same?",
+                partial(_rescaled_grid, steps=steps),
+            )
+            for steps in (101, 1001, 10_001)
         ),
         Mistake(
             "upper and lower bounds are exchanged: these would be favourites if more were better",
@@ -1539,38 +1522,28 @@ check_somebodys_favourite = Check(
             )
             for which in ("lowest", "highest")
         ),
-        *(
-            Mistake(
-                "w is not where both cost the same: it comes from another formula of a and b",
-                "Set your w in. Is w · a + (1 − w) · b 0 there? Try a = −4 and b = 7.",
-                partial(_by_formula, formula=formula),
-            )
-            for formula in (
-                lambda a, b: b / (a + b),
-                lambda a, b: a / (a + b),
-                lambda a, b: b / a,
-                lambda a, b: -b / a,
-                lambda a, b: -a / b,
-                lambda a, b: a / (b - a),
-                lambda a, b: b - a,
-                lambda a, b: (b - a) / b,
-                lambda a, b: (b - a) / a,
-                lambda a, b: b.abs() / (a.abs() + b.abs()),
-                lambda a, b: a.abs() / (a.abs() + b.abs()),
-            )
+        Mistake(
+            "w is not where both cost the same: it comes from another formula of a and b",
+            "Set your w in. Is w · a + (1 − w) · b 0 there? Try a = −4 and b = 7.",
+            partial(_by_formula, formula=lambda a, b: b / (a + b)),
+            partial(_by_formula, formula=lambda a, b: a / (a + b)),
+            partial(_by_formula, formula=lambda a, b: b / a),
+            partial(_by_formula, formula=lambda a, b: -b / a),
+            partial(_by_formula, formula=lambda a, b: -a / b),
+            partial(_by_formula, formula=lambda a, b: a / (b - a)),
+            partial(_by_formula, formula=lambda a, b: b - a),
+            partial(_by_formula, formula=lambda a, b: (b - a) / b),
+            partial(_by_formula, formula=lambda a, b: (b - a) / a),
+            partial(_by_formula, formula=lambda a, b: b.abs() / (a.abs() + b.abs())),
+            partial(_by_formula, formula=lambda a, b: a.abs() / (a.abs() + b.abs())),
         ),
-        *(
-            Mistake(
-                "of the bounds on a side the last one counts",
-                "Two rivals say w ≤ 0.3 and w ≤ 0.6, in this order. What does your loop keep, and "
-                "which of the two decides?",
-                last,
-            )
-            for last in (
-                _last_bounds,
-                partial(_last_bounds, lower=False),
-                partial(_last_bounds, upper=False),
-            )
+        Mistake(
+            "of the bounds on a side the last one counts",
+            "Two rivals say w ≤ 0.3 and w ≤ 0.6, in this order. What does your loop keep, and "
+            "which of the two decides?",
+            _last_bounds,
+            partial(_last_bounds, lower=False),
+            partial(_last_bounds, upper=False),
         ),
         Mistake(
             "each row is compared with those further down only",
@@ -1582,13 +1555,10 @@ check_somebodys_favourite = Check(
             "To somebody the first cost may matter ten times as much. Which row is best then?",
             _ends_and_equal_weights,
         ),
-        *(
-            Mistake(
-                "weighted products are compared",
-                "Everybody adds up the two costs here. Which row has the smallest weighted sum?",
-                partial(_weighted_products, steps=steps),
-            )
-            for steps in (101, 1001)
+        Mistake(
+            "weighted products are compared",
+            "Everybody adds up the two costs here. Which row has the smallest weighted sum?",
+            *(partial(_weighted_products, steps=steps) for steps in (101, 1001)),
         ),
         Mistake(
             "a row has to cost less than all others at a bound, and there one costs the same",
@@ -1606,20 +1576,15 @@ check_somebodys_favourite = Check(
             "Who is below the mean may still be above one rival. And who weighs equally?",
             lambda costs: costs.sum(1) < costs.sum(1).mean(),
         ),
-        *(
-            Mistake(
-                "a row is marked as soon as one rival loses to it",
-                "A favourite costs less than *all* others, at one and the same w. Which rivals "
-                "have you asked?",
-                any_rival,
-            )
-            for any_rival in (
-                lambda costs: (_bounds(costs)[0] < 0).any(1),
-                lambda costs: (_bounds(costs)[0] > 0).any(1),
-                lambda costs: (costs[:, None] < costs)[..., 0].any(1),
-                lambda costs: (costs[:, None] < costs)[..., 1].any(1),
-                lambda costs: (costs[:, None] < costs).any(-1).any(1),
-            )
+        Mistake(
+            "a row is marked as soon as one rival loses to it",
+            "A favourite costs less than *all* others, at one and the same w. Which rivals "
+            "have you asked?",
+            lambda costs: (_bounds(costs)[0] < 0).any(1),
+            lambda costs: (_bounds(costs)[0] > 0).any(1),
+            lambda costs: (costs[:, None] < costs)[..., 0].any(1),
+            lambda costs: (costs[:, None] < costs)[..., 1].any(1),
+            lambda costs: (costs[:, None] < costs).any(-1).any(1),
         ),
         Mistake(
             "this is an answer for each pair of rows",
@@ -1631,23 +1596,24 @@ check_somebodys_favourite = Check(
             "Set your w in. Is w · a + (1 − w) · b 0 there? Try a = −4 and b = 7.",
             _divided_by_the_second_cost,
         ),
+        Mistake(
+            "the rows have got lost: one bound is the same for all of them",
+            "amin and amax without a dimension look at the whole table. Over which dimension "
+            "are a row's rivals?",
+            _extremes_of_all_rows,
+            partial(_one_side_of_all_rows, side="upper"),
+            partial(_one_side_of_all_rows, side="lower"),
+        ),
         *(
             Mistake(
-                "the rows have got lost: one bound is the same for all of them",
-                "amin and amax without a dimension look at the whole table. Over which dimension "
-                "are a row's rivals?",
-                answer,
+                "bounds from both sides are thrown together",
+                "One rival says w ≤ 0.6, another w ≥ 0.2. May you take the lowest of both kinds?",
+                mixed,
             )
-            for answer in (
-                _extremes_of_all_rows,
-                partial(_one_side_of_all_rows, side="upper"),
-                partial(_one_side_of_all_rows, side="lower"),
+            for mixed in (
+                partial(_middle_between_all_bounds),
+                *(partial(_lowest_to_highest, fill=fill) for fill in (0.0, 0.5, 1.0)),
             )
-        ),
-        Mistake(
-            "bounds from both sides are thrown together",
-            "One rival says w ≤ 0.6, another w ≥ 0.2. May you take the lowest of both kinds?",
-            _middle_between_all_bounds,
         ),
         Mistake(
             "of each side the mean of the bounds counts",

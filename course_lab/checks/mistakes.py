@@ -4,24 +4,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any, NamedTuple
 
 from torch import Tensor
 
-from course_lab.checks.calls import Call, Function
+from course_lab.checks.calls import Call, Function, answer_to
 from course_lab.checks.compare import difference, shape_of
 
 
-@dataclass(frozen=True)
 class Mistake:
-    """A wrong answer that people are known to give, and the question that leads on from it.
+    """Wrong answers that people are known to give, and the question that leads on from them.
 
-    Attributes:
+    Args:
         name: what went wrong, in a few words.
         question: what to ask the learner; it must not give the answer away.
-        answer: the wrong answer itself, called like the right one.
+        answers: the wrong answers themselves, functions that are called like the right one.
         trace: for answers that say little, such as True. Whether the arguments of a call (functions
             that record their input, say) show that this mistake was made; the answer itself then
             does not count.
@@ -29,11 +27,16 @@ class Mistake:
             The error's type alone then does not count.
     """
 
-    name: str
-    question: str
-    answer: Function
-    trace: Callable[[tuple[Any, ...]], bool] | None = None
-    raises: str = ""
+    def __init__(
+        self,
+        name: str,
+        question: str,
+        *answers: Function,
+        trace: Callable[[tuple[Any, ...]], bool] | None = None,
+        raises: str = "",
+    ) -> None:
+        self.name, self.question, self.answers = name, question, answers
+        self.trace, self.raises = trace, raises
 
 
 class Evidence(NamedTuple):
@@ -49,19 +52,36 @@ class Evidence(NamedTuple):
         return max(self.same_answer, self.same_shape)
 
 
-@dataclass
 class Candidate:
-    """A known mistake with its answers to the cases, and how to find what is wrong with them."""
+    """A known wrong answer at work. What it returns is computed when needed: some take a second.
 
-    mistake: Mistake
-    answers: Sequence[Any]
-    effects: Sequence[Any]  # what these answers do, by which they are recognised
-    problems: Callable[[Sequence[Any]], list[str]]
+    Args:
+        mistake: that it makes.
+        answer: the function.
+        cases: how many there are.
+        arguments: those of the case of a number.
+        effect: what an answer to the case of a number does, by which it is recognised.
+        problems: what is wrong with the answers to all cases.
+    """
+
+    def __init__(
+        self,
+        mistake: Mistake,
+        answer: Function,
+        cases: int,
+        arguments: Callable[[int], tuple[Any, ...]],
+        effect: Callable[[Any, int], Any],
+        problems: Callable[[Sequence[Any]], list[str]],
+    ) -> None:
+        self.mistake = mistake
+        self._numbers, self._problems = range(cases), problems
+        self._answer = cache(lambda number: answer_to(arguments(number), answer))
+        self._effect = cache(lambda number: effect(self._answer(number), number))
 
     @cached_property
     def wrong(self) -> list[bool]:
-        """Which of the answers are wrong. Computed when needed: a judge may take a second."""
-        return [bool(problem) for problem in self.problems(self.answers)]
+        """Which of its answers are wrong."""
+        return [bool(problem) for problem in self._problems(list(map(self._answer, self._numbers)))]
 
     def evidence(
         self, calls: Sequence[Call], failing: Sequence[int], right: Sequence[Any], tolerance: float
@@ -78,7 +98,7 @@ class Candidate:
             return Evidence(count, 0, 0) if 2 * count >= len(failing) else None
         same, same_shape = [], []
         for case in failing:
-            learners, known = calls[case].answer, self.effects[case]
+            learners, known = calls[case].answer, self._effect(case)
             if not difference(learners, known, tolerance, any_dtype=True):
                 same.append(case)
             if _same_wrong_shape(learners, known, right[case]):

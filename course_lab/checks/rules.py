@@ -94,8 +94,12 @@ class Observation(TorchFunctionMode):
 
     def function_at(self, file: str, number: int) -> str:
         """Return the name of the function that was called and has this line; "" if none has."""
-        above = [of for of in self.codes if of.co_filename == file and of.co_firstlineno <= number]
-        return max(above, key=lambda of: of.co_firstlineno).co_name if above else ""
+        above = [
+            code
+            for code in self.codes
+            if code.co_filename == file and code.co_firstlineno <= number
+        ]
+        return max(above, key=lambda code: code.co_firstlineno).co_name if above else ""
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         out = func(*args, **(kwargs or {}))

@@ -33,6 +33,10 @@ from course_utils.texts import text
 LENGTH = 12  # tokens of a text, where no other length is given
 LENGTHS = (LENGTH, 96, 512)  # tokens; the last is more than attention reads in one block
 EVERY_LENGTH = range(LENGTH, 97)  # tokens of the texts whose later tokens are changed
+STARTS = {  # of these texts, by their length: they tile all positions, 37 shuffles the lengths
+    length: EVERY_LENGTH[-1] * (37 * number % len(EVERY_LENGTH))
+    for number, length in enumerate(EVERY_LENGTH)
+}
 SHIFTS = (1000, 8000)  # positions by which a text is moved
 VOCABULARY = 256  # ids of tokens, for encodings that look at them
 CROWDS = ((130, 96), (64, 64), (8, 64), (8, 512))  # texts in one batch, tokens of each
@@ -42,13 +46,14 @@ DOOR_METHODS = (*DOORS, "bias_by_offset")
 SHORT_TRAINING = 64  # tokens of a text where lesson 11 trains, which is the max_len it passes
 FITS_BOTH = (
     "bias returns (batch, heads, q_len, k_len), and positions come as (seq,) or (batch, seq). "
-    "at.q[..., None, :, None] fits both, and so does at.k[..., None, None, :]."
+    "at.q[..., None, :, None] fits both, and so does at.k[..., None, None, :]. Beside words, "
+    "(batch, n, d_model), positions[..., None] does."
 )
 OFFSETS_AFTER_TOO = (
     "bias_by_offset is asked for offsets on both sides, and the mask hides the later keys "
     "afterwards. Which row does your table have for +1, and for one beyond its end?"
 )
-REACH = 8137  # the last position of any text but those of shift, see looks_ahead
+REACH = max(start + length - 1 for length, start in STARTS.items())  # but for shift
 FAR_POSITIONS = (
     f"Texts are read up to position {REACH:,}, and for shift, which nobody owes, up to "
     f"{SHIFTS[-1] + LENGTHS[-1] - 1:,}. Does your table reach so far, or what do you do beyond its "
@@ -105,7 +110,8 @@ def _gap(first: Tensor, second: Tensor) -> float:
     if gap.isnan():
         raise ValueError(
             "it gives nan, which is no number. Does a root or a logarithm get a number below 0? "
-            "Offsets are j − i, negative for what came before."
+            "Offsets are j − i, negative for what came before. And what is the logarithm of the "
+            "distance 0, that of a word to itself?"
         )
     return float(gap)
 
@@ -162,6 +168,8 @@ def doors(examined: MultiHeadAttention) -> str:
             continue  # for something else than attention
         question = f"did you mean {nearest[0]}?" if nearest else f"doors: {', '.join(DOOR_METHODS)}"
         return f"no door is called {name}, so it is never used; {question}"
+    if complaint := _unread_number(encoding, kinds, written):
+        return complaint
     if _hides_bias_by_offset(type(encoding), written):
         return "bias takes the place of bias_by_offset, so bias_by_offset is never used"
     for name in ("bias", "values"):  # the others complain themselves
@@ -170,6 +178,33 @@ def doors(examined: MultiHeadAttention) -> str:
     if encoding.doors:
         return ""
     return f"it opens no door: none of {', '.join(DOOR_METHODS)} is defined"
+
+
+def _unread_number(
+    encoding: PositionalEncoding, kinds: Sequence[type], written: Sequence[type]
+) -> str:
+    """A complaint about a class's number that no method reads: a misspelt name, mostly.
+
+    One that a class with methods of its own defines may serve its other numbers, so there only a
+    name near another class's is one.
+    """
+    members = [member for kind in kinds for member in vars(kind).values()]
+    read = set().union(*(_names_in(m.__code__) for m in members if inspect.isfunction(m)))
+    if {"getattr", "vars", "__dict__"} & read:  # it may be read by a name that is computed
+        return ""
+    for kind in written:
+        has_methods = any(inspect.isfunction(member) for member in vars(kind).values())
+        for name, value in vars(kind).items():
+            is_number = isinstance(value, (int, float, tuple, list, Tensor))
+            is_known = name.startswith("_") or hasattr(PositionalEncoding, name) or name in read
+            if not is_number or is_known:
+                continue
+            inherited = sorted((read & set(dir(type(encoding)))) - set(vars(kind)))
+            nearest = difflib.get_close_matches(name.lower(), inherited, n=1)
+            if nearest or not has_methods:
+                question = f"did you mean {nearest[0]}?" if nearest else "which should it replace?"
+                return f"no method reads {name}, so it changes nothing; {question}"
+    return ""
 
 
 def _returns_nothing(examined: MultiHeadAttention, name: str) -> bool:
@@ -272,8 +307,7 @@ def looks_ahead(examined: MultiHeadAttention) -> str:
     english = text.documentation()
     weight = examined.W_q.weight
     table = torch.randn(VOCABULARY, examined.d_model, generator=generator).to(weight)
-    for number, length in enumerate(EVERY_LENGTH):
-        tile = EVERY_LENGTH[-1] * (37 * number % len(EVERY_LENGTH))  # 37 shuffles the lengths
+    for number, (length, tile) in enumerate(STARTS.items()):
         excerpt = english[1000 * number : 1000 * number + length]
         random = torch.randint(VOCABULARY, (length,), generator=generator)
         passages = [
@@ -361,7 +395,10 @@ def cached(examined: MultiHeadAttention, length: int = LENGTH) -> str:
         parts = [reader(piece, cache=cache, tokens=tokens)[0] for piece, tokens in pieces]
         gap = _gap(torch.cat(parts, 1), whole)
         if not gap < ROUNDING:
-            return f"{name} the output differs by up to {gap:.2g}"
+            return (
+                f"{name} the output differs by up to {gap:.2g}. What does your method see of the "
+                "words before a piece, and of those that are yet to come?"
+            )
     return ""
 
 
@@ -381,10 +418,14 @@ def batched(examined: MultiHeadAttention, length: int = LENGTH) -> str:
             padded = examined(x, tokens=ids, attention_mask=mask)[0][1:, text]
         except (RuntimeError, ValueError) as error:
             message = f"with padding, where at.q and at.k are (batch, seq), it fails: {error}"
-            return f"{message}. {FITS_BOTH}" if "broadcast" in str(error) else message
+            does_not_fit = "broadcast" in str(error) or "must match the size" in str(error)
+            return f"{message}. {FITS_BOTH}" if does_not_fit else message
         gap = _gap(padded, examined(x[1:, text], tokens=ids[1:, text])[0])
         if not gap < ROUNDING:
-            return f"with padding {name} the output of a text differs by up to {gap:.2g}"
+            return (
+                f"with padding {name} the output of a text differs by up to {gap:.2g}. Which "
+                "numbers of your method come from words that are not of the text?"
+            )
     return ""
 
 
@@ -417,20 +458,29 @@ def any_dtype(examined: MultiHeadAttention, length: int = LENGTH) -> str:
 def trained(examined: MultiHeadAttention) -> str:
     """Every parameter of the encoding gets a gradient: finite, and more than rounding, in float64.
 
-    What a parameter adds to the scores of all keys alike, softmax cancels: its gradient is 0.
+    What a parameter adds to the scores of all keys alike, softmax cancels: its gradient is 0. A
+    gate that starts at 0 keeps the gradient from what it multiplies until it has moved; so each
+    parameter has to get one as made or moved.
     """
-    able = copy.deepcopy(examined).double().requires_grad_(True)
-    for length in LENGTHS:
-        ids = _english_and_random(2, length)
-        able(words(able, 2, length), tokens=ids)[0].square().sum().backward()
-    for name, parameter in able.named_parameters():
-        if parameter.grad is not None and not bool(parameter.grad.isfinite().all()):
-            return (
-                f"{name.removeprefix('encoding.')} gets a gradient that is not finite. A word's "
-                "offset to itself is 0: is there a negative power, a root or a logarithm of it?"
-            )
-    for name, parameter in able.encoding.named_parameters():
-        if parameter.grad is None or not bool((parameter.grad.abs() > NO_GRADIENT).any()):
+    without: dict[str, int] = {}  # parameter → how many of the readers give it no gradient
+    readers = _as_made_and_moved(examined)
+    for reader in readers:
+        able = copy.deepcopy(reader).double().requires_grad_(True)
+        for length in LENGTHS:
+            ids = _english_and_random(2, length)
+            able(words(able, 2, length), tokens=ids)[0].square().sum().backward()
+        for name, parameter in able.named_parameters() if reader is examined else ():
+            if parameter.grad is not None and not bool(parameter.grad.isfinite().all()):
+                return (
+                    f"{name.removeprefix('encoding.')} gets a gradient that is not finite. A "
+                    "word's offset to itself is 0: is there a negative power, a root or a "
+                    "logarithm of it?"
+                )
+        for name, parameter in able.encoding.named_parameters():
+            if parameter.grad is None or not bool((parameter.grad.abs() > NO_GRADIENT).any()):
+                without[name] = without.get(name, 0) + 1
+    for name, times in without.items():
+        if times == len(readers):
             return (
                 f"{name} gets no gradient. Does your class make it and no longer use it? Or does "
                 "it add the same to the scores of all keys? That, softmax cancels."
@@ -493,12 +543,13 @@ def properties(
     """What is wrong with an encoding, by property; "" where it holds.
 
     Each is tried at 12, 96 and 512 tokens, *causal* at every length from 12 to 96 and up to
-    position 8,137, and in up to 130 texts at once, in training mode too; *causal* and
-    *cache = whole* in two layers. These two, *batch = alone* and *shift* are tried with the
-    encoding's parameters as they are and with two sets of moved ones, since what starts at 0 does
-    nothing there. A maker that takes ``max_len`` is tried with that of the lesson's training too,
-    on texts of 12 tokens. ``maker`` is a name or a class, as for ``create``. With ``causal=False``
-    it is examined for an encoder, which owes neither of the two. Each property gets a fresh copy.
+    position 8,137, and in up to 130 texts at once, in training mode too; *causal* and *cache =
+    whole* in two layers. These two, *batch = alone* and *shift* are tried with the encoding's
+    parameters as they are and with two sets of moved ones, since what starts at 0 does nothing
+    there; *gradient* asks for one in any of the three. A maker that takes ``max_len`` is tried with
+    that of the lesson's training too, on texts of 12 tokens. ``maker`` is a name or a class, as for
+    ``create``. With ``causal=False`` it is examined for an encoder, which owes neither of the two.
+    Each property gets a fresh copy.
     "shift" is no duty but a promise: schemes that see places, such as sinusoids, break it and are
     right all the same. An error that the encoding raises is what is wrong with it.
     """
@@ -598,6 +649,16 @@ def _in_words(error: Exception) -> str:
             message += (
                 ". values gets weights (batch, heads, queries, keys) and returns (batch, heads, "
                 "queries, d_head): did a sum over the keys lose its axis? See keepdim=True."
+            )
+        elif "rotate" in calls:
+            message += (
+                ". q and k are (batch, heads, n, d_head), at.q and at.k are (n,) or (batch, n): "
+                "what does at.q[..., None, :, None] add?"
+            )
+        elif "embed" in calls:
+            message += (
+                ". positions are (n,) or (batch, n), x is (batch, n, d_model): what does "
+                "positions[..., None] add?"
             )
     if isinstance(error, RuntimeError) and any(word in str(error) for word in ("dtype", "scalar")):
         message += ". Words come in float32, float64 or bfloat16: do your tensors follow x.dtype?"

@@ -4,12 +4,15 @@ Where the site has a colour of its own, that is taken.
 """
 
 import html
+import re
 
 import IPython
 import IPython.display
 
 ASKS = "var(--jp-brand-color1, #0173b2)"
 LINE = "#8c95a0"
+CODE = re.compile(r"`([^`]+)`")
+EMPHASIS = re.compile(r"(?<![\w*])\*(\w(?:[^*]*\w)?)\*(?![\w*])")  # and no product or power
 
 
 def _readable(colour: str) -> str:
@@ -25,7 +28,7 @@ TINT = f"color-mix(in srgb, {RIGHT} 14%, transparent)"  # behind what is right
 def bold(text: str, colour: str = "") -> str:
     """A text as bold HTML, in the colour of its surroundings unless another is given."""
     style = f' style="color: {colour}"' if colour else ""
-    return f"<b{style}>{escaped(text)}</b>"
+    return f"<b{style}>{inline(text)}</b>"
 
 
 def small(text: str) -> str:
@@ -36,6 +39,17 @@ def small(text: str) -> str:
 def escaped(text: str) -> str:
     """A text as HTML."""
     return html.escape(text, quote=False)
+
+
+def inline(text: str) -> str:
+    """A text as HTML, in which `code` and *emphasis* are marked as in Markdown."""
+    parts = CODE.split(text)  # every second one is code
+    for place, part in enumerate(parts):
+        marked = escaped(part)
+        parts[place] = (
+            f"<code>{marked}</code>" if place % 2 else EMPHASIS.sub(r"<em>\1</em>", marked)
+        )
+    return "".join(parts)
 
 
 def card(*paragraphs: str, edge: str = LINE, background: str = "transparent") -> str:

@@ -10,13 +10,12 @@ import anywidget
 import IPython.display
 import traitlets
 
-from course_lab.widgets import output, running
-from course_lab.widgets.card import ASKS, OTHER, RIGHT, bold, card, escaped, small
+from course_lab.widgets import running
+from course_lab.widgets.card import ASKS, OTHER, RIGHT, bold, card, inline, small
+from course_lab.widgets.seal import seal
 from course_utils import validation
 
 _answers: dict[str, Any] = {}  # the learner's answers by question: they survive a re-run
-_asked_to_guess: set[str] = set()  # questions whose answer was asked for without a guess
-GUESS_FIRST = "Guess above, or run this cell once more to see it without a guess."
 
 
 class Question(anywidget.AnyWidget):
@@ -26,6 +25,7 @@ class Question(anywidget.AnyWidget):
     _css = Path(__file__).with_name("notebook.css").read_text("utf-8")
     question = traitlets.Unicode().tag(sync=True)
     options = traitlets.List(traitlets.Unicode()).tag(sync=True)
+    as_html = traitlets.List(traitlets.Unicode()).tag(sync=True)  # the question, then the options
     placeholder = traitlets.Unicode().tag(sync=True)  # in the empty field
     answer = traitlets.Unicode().tag(sync=True)  # picked or typed; "" at first
     note = traitlets.Unicode().tag(sync=True)  # on the answer, as HTML
@@ -36,33 +36,35 @@ class Prediction:
     """A question for the learner, in a box; made by :func:`predict` or :func:`predict_number`.
 
     The box records an answer as soon as it is picked or typed. Once :meth:`reveal` has run, the box
-    has the verdict too, and keeps it up to date.
+    has the verdict too, and keeps it up to date. Who has seen the box and not guessed is told to
+    guess, once in each cell up to the answer and its pictures, in place of what it shows.
     """
 
     def __init__(self, box: Question) -> None:
+        box.as_html = [inline(text) for text in (box.question, *box.options)]
         self.question = box.question
         self._box: Any = box
-        self._measured: str | None = None  # the text that reveal() showed
-        self._right_answer: Any = None  # as reveal() got it
+        self._measured: str | None = None  # what was measured, in words, once it was shown
+        self._right_answer: Any = None  # as judge() got it
+        self.revealed = False  # whether the cell with the answer has run
         box.observe(self._record, names="answer")
-        box.observe(lambda _: running.line.start(), names="seen")
+        box.observe(lambda _: running.watch.start(), names="seen")
+        seal.ask(self)
 
     @property
     def answer(self) -> Any:
         """What the learner picked or typed; None if nothing yet."""
         return _answers.get(self.question)
 
-    def reveal(self, measured: str | float, unit: str = "") -> None:
-        """Print what was measured beside what the learner predicted; the box says it too.
+    @property
+    def waits(self) -> bool:
+        """Whether the box was seen and has no answer yet."""
+        return self._box.seen and self.answer is None
 
-        Who has seen the box and not guessed is told to guess, once, in place of the cell's outputs.
-        """
-        if self.answer is None and self._box.seen and self.question not in _asked_to_guess:
-            _asked_to_guess.add(self.question)
-            output.say_instead(GUESS_FIRST)
-            return
+    def reveal(self, measured: str | float, unit: str = "") -> None:
+        """Print what was measured beside what the learner predicted; the box says it too."""
         value = f"{measured:.4g}" if isinstance(measured, float) else str(measured)
-        self._measured, self._right_answer = f"{value} {unit}".strip(), measured
+        in_words = f"{value} {unit}".strip()
         if self.answer is None:
             comparison = "No prediction was made above"
         elif not isinstance(self.answer, str):
@@ -71,8 +73,15 @@ class Prediction:
             comparison = "As you predicted"
         else:
             comparison = f"You predicted: {self.answer}"
-        print(f"Measured: {self._measured}. ({comparison}.)")
-        self._show_verdict()
+        print(f"Measured: {in_words}. ({comparison}.)")
+        self.judge(measured, in_words)
+
+    def judge(self, right_answer: Any, measured: str) -> None:
+        """Have the box say whether the answer is right, and what was measured."""
+        self.revealed = True
+        if not seal.holds:
+            self._measured, self._right_answer = measured, right_answer
+            self._show_verdict()
 
     def _record(self, change: dict[str, Any]) -> None:
         entered = change["new"]
@@ -88,9 +97,10 @@ class Prediction:
             self._box.note = f"Recorded{number}. Now run the next cell (Shift+Enter)."
         else:
             self._show_verdict()
+        seal.guessed()
 
     def _show_verdict(self) -> None:
-        measured = html.escape(str(self._measured))
+        measured = inline(str(self._measured))
         if self.answer is None:
             self._box.note = ""
         elif not isinstance(self.answer, str):
@@ -105,8 +115,8 @@ class Prediction:
         """Show the box; without a kernel the question and what may be answered."""
         bundle, metadata = self._box._repr_mimebundle_()
         bundle["text/plain"] = "\n".join([f"Predict: {self.question}", *answers])
-        asked = f"{bold('Predict.')} {escaped(self.question)}"
-        listed = map(escaped, answers)
+        asked = f"{bold('Predict.')} {inline(self.question)}"
+        listed = map(inline, answers)
         bundle["text/html"] = card(asked, *listed, small("Run this cell to answer."), edge=ASKS)
         IPython.display.display(bundle, metadata=metadata, raw=True)
 

@@ -1,6 +1,6 @@
 // A question as a form: options to choose among, or a field for a number. The model has its
-// `question`, its `options` or a `placeholder`, the learner's `answer`, and from the kernel a
-// `note` on it.
+// question and its options `as_html`, the `options` as answers or a `placeholder`, the learner's
+// `answer`, and from the kernel a `note` on it.
 
 const STYLE = `
 .om-question { --om-line: var(--jp-border-color1, #8c95a080);
@@ -61,11 +61,15 @@ function watch(notebook) {
 
 function render({ model, el }) {
   const group = `om-${Math.random().toString(36).slice(2)}`;
-  const title = newElement("legend", {}, newElement("b", {}, "Predict."), " ",
-    model.get("question"));
+  const [question, ...options] = model.get("as_html").map((html) => {
+    const text = newElement("span");
+    text.innerHTML = html;
+    return text;
+  });
+  const title = newElement("legend", {}, newElement("b", {}, "Predict."), " ", question);
   const entries = model.get("options").map((value) =>
     newElement("input", { type: "radio", name: group, value }));
-  const labels = entries.map((entry) => newElement("label", {}, entry, entry.value));
+  const labels = entries.map((entry, place) => newElement("label", {}, entry, options[place]));
   if (!entries.length) {
     const placeholder = model.get("placeholder");
     entries.push(newElement("input", { type: "text", autocomplete: "off", spellcheck: "false",

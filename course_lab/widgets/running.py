@@ -1,4 +1,4 @@
-"""A line that says that a folded cell runs: JupyterLab hides its [*] together with its code."""
+"""What goes on around each cell that runs: a line that says so, and the seal of open questions."""
 
 from typing import Any
 
@@ -6,21 +6,42 @@ import IPython
 import IPython.display
 
 from course_lab.widgets import card
+from course_lab.widgets.seal import TITLE, seal
 
-FOLDED = "#@title "  # how the source of a folded cell starts
 NOTE = {"text/plain": "running …", "text/html": card.bold("running …", card.ASKS)}
 NOTHING = {"text/plain": "", "text/html": ""}
 
 
 class RunningLine:
-    """Shows the line above the outputs of each folded cell, and empties it when the cell ends."""
+    """Shows a line above the outputs of a folded cell while it runs, and empties it then.
+
+    JupyterLab hides the cell's [*] together with its code.
+    """
 
     def __init__(self) -> None:
-        self._shell: Any = None  # in which the lines are shown, once start() was called
         self._line: Any = None
 
+    def begin(self, source: str) -> None:
+        """A cell begins to run."""
+        if source.startswith(TITLE):
+            self._line = IPython.display.display(NOTE, raw=True, display_id=True)
+
+    def end(self) -> None:
+        """The cell ends."""
+        if self._line is not None:
+            self._line.update(NOTHING, raw=True)
+            self._line = None
+
+
+class Watch:
+    """Tells the line and the seal of each cell, once somebody looks on."""
+
+    def __init__(self) -> None:
+        self._shell: Any = None  # whose cells are watched, once start() was called
+        self._line = RunningLine()
+
     def start(self) -> None:
-        """Show the line from the next cell on; call it where somebody looks on."""
+        """Watch from the next cell on."""
         shell = IPython.get_ipython()
         if shell is None or shell is self._shell:
             return
@@ -29,13 +50,12 @@ class RunningLine:
         shell.events.register("post_run_cell", self._end)
 
     def _begin(self, info: Any) -> None:
-        if info.raw_cell.startswith(FOLDED):
-            self._line = IPython.display.display(NOTE, raw=True, display_id=True)
+        self._line.begin(info.raw_cell)
+        seal.begin(self._shell, info.raw_cell)
 
     def _end(self, _: Any) -> None:
-        if self._line is not None:
-            self._line.update(NOTHING, raw=True)
-            self._line = None
+        seal.end()
+        self._line.end()
 
 
-line = RunningLine()
+watch = Watch()

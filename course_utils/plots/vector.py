@@ -42,7 +42,7 @@ COORDINATES = ("d", "x", "y", "points")
 NUMBER = re.compile(r"-?\d+\.\d+")
 REFERENCE = re.compile(r"(?:^#|url\(#)([\w.-]+)")
 PAPER, INK = 0x11, 0xF0  # greys in the dark; JupyterLab's page has this one too
-PALE = 0.7  # red, green and blue of a tint that words stand upon, at least
+PALE = 0.65  # red, green and blue of a tint that words stand upon, at least
 CONTRAST = 4.5  # of a colour on dark paper at least, as WCAG asks of words
 
 

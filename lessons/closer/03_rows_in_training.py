@@ -11,7 +11,7 @@
 #
 # For those who train a table: how rows should start, what becomes of rows that are read rarely, and
 # what texts teach that always begin at 0. It builds on [lesson 03](../03_learned.ipynb). Each
-# section stands alone.
+# section can be read alone; run the cells from the top.
 #
 # **Time:** {minutes}.
 

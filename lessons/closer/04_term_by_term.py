@@ -11,7 +11,8 @@
 #
 # For those who read or build such models: Transformer-XL and DeBERTa term by term, code that
 # disagrees with its paper, a cache that reads in pieces, T5's buckets against a simpler table. It
-# builds on [lesson 04](../04_relative.ipynb). Each section stands alone.
+# builds on [lesson 04](../04_relative.ipynb). Each section can be read alone; run the cells from
+# the top.
 #
 # **Time:** {minutes}.
 
@@ -205,7 +206,7 @@ guess.reveal(
 )
 
 # %% [markdown]
-# Variances add up: $\sqrt 3$ is 1.7. Hence $\sqrt{3d}$.
+# **Look:** variances add up: $\sqrt 3$ is 1.7. Hence $\sqrt{3d}$.
 
 # %% tags=["plumbing"]
 # DeBERTa's terms as pictures
@@ -332,8 +333,8 @@ guess.reveal(
 )
 
 # %% [markdown]
-# One table, read once, at the end. All other layers stay relative. (Past the table's rows, this
-# model has the learned table's trouble again.)
+# **Look:** one table, read once, at the end. All other layers stay relative. (Past the table's
+# rows, this model has the learned table's trouble again.)
 #
 # ## T5's buckets, and a simpler table
 #
@@ -359,10 +360,10 @@ used = t5_bucket(torch.arange(-300, 301), 32, 128, True).unique().tolist()
 print("never used, both directions:", sorted(set(range(32)) - set(used)))
 
 # %% [markdown]
-# The last bucket begins before `max_distance`: the logarithm reaches its last whole step earlier.
-# And where keys ahead are visible, one row of the table is never read: "distance 0, ahead" does not
-# exist. (T5 does not divide $q \cdot k$ by $\sqrt d$ either. Its authors start $W_q$ smaller by
-# that factor. Our attention does not, so here T5 starts with larger scores.)
+# **Look:** the last bucket begins before `max_distance`: the logarithm reaches its last whole step
+# earlier. And where keys ahead are visible, one row of the table is never read: "distance 0, ahead"
+# does not exist. (T5 does not divide $q \cdot k$ by $\sqrt d$ either. Its authors start $W_q$
+# smaller by that factor. Our attention does not, so here T5 starts with larger scores.)
 #
 # **Turn the knobs.** A tutorial may print: 0–7 exact, then 8–11, 12–19, and all from 20 in one. Is
 # there a setting that gives it?

@@ -10,7 +10,8 @@
 # # 04 · Relative: up the ladder
 #
 # For those who want to know how far straight lines climb, why training does not follow, and which
-# schemes name place 3. It builds on [lesson 04](../04_relative.ipynb). Each section stands alone.
+# schemes name place 3. It builds on [lesson 04](../04_relative.ipynb). Each section can be read
+# alone; run the cells from the top.
 #
 # **Time:** {minutes}.
 
@@ -25,6 +26,7 @@ import itertools
 import matplotlib.pyplot as plt
 import torch
 
+from course_lab import figures
 from course_lab.checks.lesson04 import check_single_out
 from course_lab.straight_heads import (
     best_readout,
@@ -51,7 +53,7 @@ largest = [single_out(slopes, 9).abs().max().item() for slopes in slopes_of.valu
 # %% tags=["plumbing"]
 # As a figure
 growth = min(after / before for before, after in itertools.pairwise(largest))
-print(f"from place to place: at least {growth:.0f} times as large")
+print(f"from place to place: at least {int(growth)} times as large")
 fig, ax = plt.subplots(figsize=(7, 3.4))
 ax.semilogy(list(slopes_of), largest, "o-", color="C1")
 for dtype, x, side in ((torch.bfloat16, 7, "right"), (torch.float32, 1, "left")):
@@ -73,7 +75,7 @@ plots.show(
 )
 
 # %% [markdown]
-# **Look:** each place multiplies the factor by at least 20. Numbers are rounded: near 1 to steps of
+# **Look:** each place multiplies the factor by at least 25. Numbers are rounded: near 1 to steps of
 # about 1e-7 in float32, and 0.01 in bfloat16. At a dotted line one such step, times the factor, is
 # as large as the answer.
 #
@@ -89,7 +91,7 @@ right = share_right(weights.float().double(), best_readout(weights, keys), keys,
 print("weights in float32:", "98 % right" if right >= 0.98 else "less than 98 % right")
 
 # %% [markdown]
-# So float32 would bear it.
+# So weights in float32 would do.
 #
 # ## The token before
 #
@@ -121,22 +123,22 @@ drawn = [
 for place in (1, 3):
     weights, keys = straight_weights(RUNGS[place], 9), keys_asked(place, 9)
     steps = [newton_step(weights, keys, some) for some in drawn]
-    found = sum(share_right(weights, of, keys, texts, silence) >= 0.98 for of, _ in steps)
-    ratio = 10 ** int(min(bends[-1] / bends[0] for _, bends in steps).log10())
-    print(
-        f"place {place}: 98 % in {found} of 3 seeds; bends {ratio:,} times more one way, or above"
-    )
+    named_it = sum(share_right(weights, of, keys, texts, silence) >= 0.98 for of, _ in steps)
+    ratio = 10 ** int(min(curvatures[-1] / curvatures[0] for _, curvatures in steps).log10())
+    print(f"place {place}: 98 % right in {named_it} of 3 seeds.", end=" ")
+    print(f"Curvature, largest over smallest: at least {ratio:,}")
 
 # %% [markdown]
-# Newton's method allows for how the loss bends in each direction, and Adam only for each factor.
+# At place 3 the loss is curved more than a million times as much in one direction as in another.
+# Newton's method allows for the curvature in each direction; Adam only sets each factor's step.
 # Whether this also stops the whole model is unknown.
 #
 # ## Which schemes climb?
 #
 # The lesson shows four schemes. Here are more, and controls: slopes that are given (5, 3.5, 2.5,
-# 1.5; the others are 5.5, 3, 2, 1); Shaw's vectors in the scores alone, without door 4; and T5
-# divided by $\sqrt d$. (T5's authors do not divide $q \cdot k$ by it. They start $W_q$ smaller
-# instead; our attention does not, so that its T5 starts with larger scores.)
+# 1.5; the others are 5.5, 3, 2, 1), and T5 divided by $\sqrt d$. (T5's authors do not divide
+# $q \cdot k$ by it. They start $W_q$ smaller instead; our attention does not, so that its T5 starts
+# with larger scores.)
 
 # %% tags=["plumbing"]
 # All runs at place 3
@@ -148,8 +150,8 @@ SCHEMES = {  # as the table of runs calls them
     "T5": "t5",
     "T5, divided by √d": "t5, divided",
     "numbers": "number by offset",
-    "Shaw, scores alone": "shaw, keys only",
-    "Shaw, scores and values": "shaw",
+    "Shaw without door 4": "shaw, keys only",
+    "Shaw": "shaw",
     "Transformer-XL": "transformer_xl",
 }
 SIZES = {  # layers, steps, learning rate; and how it is drawn
@@ -167,24 +169,16 @@ for scheme, encoding in SCHEMES.items():
         if len(of_setting):
             dots[scheme, size] = of_setting["accuracy"].to_numpy()
 fig, ax = plt.subplots(figsize=(8, 4.8))
-colors = {"T5": "t5", "Shaw": "shaw", "Transformer-XL": "transformer_xl", "no encoding": "none"}
-for (scheme, size), right in dots.items():
-    row = list(SCHEMES).index(scheme) + 0.2 * (list(SIZES).index(size) - 1.5)
-    known = colors.get(scheme.partition(",")[0])
-    color = plots.identity(known).colour if known else "C1"
-    ax.plot(right, [row] * len(right), linestyle="none", color=color, **SIZES[size][3])
-for size, (*_, mark) in SIZES.items():
-    ax.plot([], [], linestyle="none", color="0.3", label=size, **mark)
-ax.legend(loc="lower center", bbox_to_anchor=(0.35, 1.07), ncols=4, frameon=False, fontsize=9)
-ax.set_yticks(range(len(SCHEMES)), list(SCHEMES))
-ax.set(ylim=(len(SCHEMES) - 0.5, -0.5), xlim=(0.15, 1.05))
+of_encodings = ("none", "t5", "shaw", "transformer_xl")  # have a colour in the whole course
+colors = {}
+for scheme, encoding in SCHEMES.items():
+    name = encoding.partition(",")[0]
+    colors[scheme] = plots.identity(name).colour if name in of_encodings else "C1"
+marks = {size: mark for size, (*_, mark) in SIZES.items()}
+figures.seeds_by_row(ax, dots, colors, marks, {"guessing": 0.2, "98 %": 0.98})
+ax.set_xlim(0.15, 1.05)
 ax.set_xlabel("right answers at place 3, a mark a seed; four heads in all")
 ax.set_title("At place 3 given slopes stay below 0.65, with more steps too")
-for share, what in ((0.2, "guessing"), (0.98, "98 %")):
-    ax.axvline(share, color="0.5", linestyle=":")
-    ax.text(
-        share - 0.008, 0.5, what, ha="right", va="center", fontsize=9, color="0.35", rotation=90
-    )
 plots.show(
     fig,
     "Right answers at place 3, a mark a seed; one layer has four heads, two layers have two each. "

@@ -16,8 +16,8 @@
 # - the fingerprints of all encodings;
 # - eight encodings in models that look both ways;
 # - seven jobs: who is struck out, and by what;
-# - memory against length, the time of a bias, and the tasks that tell
-#   encodings apart;
+# - memory against length, the time of a bias, ALiBi in bfloat16, and the tasks that tell encodings
+#   apart;
 # - five questions that come up at work, each answered by a cell;
 # - ten times the training, and what a cache that forgets the first tokens costs;
 # - the ledger of every claim in this course, to guess and to filter.
@@ -528,7 +528,33 @@ plots.show(
 # FlexAttention compiles a kernel for a rule that you write. FlashAttention has ALiBi since 2.4,
 # [FlashAttention-3 had not](https://github.com/Dao-AILab/flash-attention/issues/1666) in 2025.)
 #
-# (Lesson 10's q, k and v are 40 numbers wide: PyTorch's flash kernel wants all alike.)
+# ## One number more in bfloat16
+#
+# ALiBi in a plain kernel has the position as one number more in k. bfloat16 has 8 binary digits and
+# rounds it past 256. Here at 512 words, with one number and with two. And Sandwich's bias is a dot
+# product of sinusoidal codes: with its 128 numbers a plain kernel would make it, too.
+
+# %%
+from course_utils.encodings.functional import alibi_bias, sandwich_bias, sinusoidal_table
+
+m, j = alibi_slopes(4).to(device), torch.arange(512.0, device=device)
+q_512, k_512, v_512 = torch.randn(3, 1, 4, 512, 32, device=device)
+bias = alibi_bias(j - j[:, None], m).masked_fill(j > j[:, None], -torch.inf)
+exact = attend(q_512, k_512, v_512, bias)
+for numbers, parts in {"j": [j], "256 ⌊j / 256⌋ and the rest": [j - j % 256, j % 256]}.items():
+    of_k = torch.stack(parts, dim=-1).expand(1, 4, -1, -1)
+    of_q = (m * 32**0.5).view(1, 4, 1, 1).expand(of_k.shape)
+    wide = [torch.cat(pair, dim=-1).bfloat16() for pair in ((q_512, of_q), (k_512, of_k))]
+    out = attend(*wide, v_512.bfloat16(), is_causal=True, scale=32**-0.5)
+    print(f"{numbers}: the output is off by up to {(out - exact).abs().max():.2f}")
+codes = sinusoidal_table(j.double(), 128)
+gap = (codes @ codes.T - 64 - 8 * sandwich_bias(j.double() - j[:, None], n_heads=1)).abs().max()
+print(f"Sandwich's bias by 128 numbers: off by up to {gap:.0e}")
+
+# %% [markdown]
+# **Look:** two numbers reach 65,536 words. There 256 ⌊j / 256⌋ needs a ninth digit: take three.
+# (Lesson 10 makes q, k and v 40 numbers wide in place of 33: PyTorch's flash kernel wants v as wide
+# as q and k, and GPUs like eights.)
 #
 # ## Tasks that tell them apart
 #

@@ -4,6 +4,7 @@ import { create, mountPanel } from "./panel.js";
 
 const LENGTHS = [64, 128, 256, 512, 1024];
 const NARROW = matchMedia("(max-width: 40rem)").matches;
+const POINT = matchMedia("(pointer: coarse)").matches ? "Tap" : "Point at";
 const SHOWN = NARROW ? 476 : 768; // bytes of the passage that are coloured
 const DARK_INK = 0.66; // share of the strongest colour from which black is easier to read on it
 const STRONGEST = 4; // nats, the strongest colour
@@ -125,7 +126,7 @@ function createText({ text, first, trained, ways }, _, want, status, put) {
   function tell() {
     const { losses = [], expected = [] } = read.get(key()) ?? {};
     if (losses[cursor] === undefined) {
-      detail.textContent = "Point at a byte: what did the model expect there?";
+      detail.textContent = `${POINT} a byte: what did the model expect there?`;
       return;
     }
     const byte = shown[cursor];

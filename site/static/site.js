@@ -56,14 +56,30 @@ function judged(form) {
   const guess = guesses[question]?.guess;
   if (guess === undefined) return null;
   const answer = answerOf(form);
-  if (answer === undefined || answer === "not tested") return { words: `You said: ${guess}.` };
+  const words = `You said: ${asRead(form, guess)}.`;
+  if (answer === undefined || answer === "not tested") return { words };
   if (kind !== "number") {
     return guess === answer ? { right: true, words: "You were right." }
-      : { right: false, words: `You said: ${guess}.`, answer };
+      : { right: false, words, measured: asRead(form, answer) };
   }
-  const off = Math.abs(numberIn(guess) / parseFloat(answer) - 1);
-  return off <= NEAR ? { right: true, words: `You said ${guess}: right, to a tenth.` }
-    : { right: false, words: `You said ${guess}.`, answer };
+  const right = Math.abs(numberIn(guess) / parseFloat(answer) - 1) <= NEAR;
+  const grade = right ? ": right, to a tenth" : "";
+  return { right, words: `You said ${guess}${grade}.`, measured: answer };
+}
+
+// An answer as its option reads.
+function asRead(form, answer) {
+  const options = [...form.querySelectorAll("input[type=radio]")];
+  const chosen = options.find(({ value }) => value === answer);
+  return chosen?.parentElement.textContent.trim() ?? answer;
+}
+
+// Whether a line is the first thing to be read below a form.
+function standsBelow(line, form) {
+  const above = ({ previousElementSibling: before }) => (
+    before?.matches(".om-code") ? above(before) : before
+  );
+  return above(line).matches("summary") && above(line.parentElement) === form;
 }
 
 function showGuesses() {
@@ -78,7 +94,7 @@ function showGuesses() {
 function showForm(form) {
   const { question, kind } = form.dataset, mine = guesses[question], verdict = judged(form);
   // A claim's verdict unfolds in the same box; another question's answer may stand far below.
-  const answer = kind !== "claim" && verdict?.answer ? ` Measured: ${verdict.answer}.` : "";
+  const said = verdict?.measured && kind !== "claim" ? ` Measured: ${verdict.measured}.` : "";
   for (const input of form.querySelectorAll("input")) {
     if (input.type === "radio") showOption(input, form, mine);
     else if (!mine || mine.guess) input.value = mine?.guess ?? "";
@@ -86,9 +102,11 @@ function showForm(form) {
   form.querySelector("fieldset").disabled = Boolean(mine);
   const response = form.querySelector(".om-said");
   if (mine?.shown) mark(response, { words: "Shown without a guess." });
-  else mark(response, verdict, answer);
+  else mark(response, verdict, said);
   const reveal = revealOf(question);
-  if (reveal) mark(reveal.querySelector(".om-verdict"), verdict);
+  if (!reveal) return;
+  mark(reveal.querySelector(".om-verdict"), verdict);
+  reveal.hidden = Boolean(verdict) && standsBelow(reveal, form); // the form has said it
 }
 
 // Once a question is answered, the right option is marked, and a guess that was another.
@@ -327,6 +345,7 @@ function firstWith(words, page) {
     return words.some((word) => searched.includes(word));
   };
   const places = ["p, li, dd, td, summary", "h1, h2, h3", "details"]; // the best first
+  if (page.querySelector("#glossary")) places.unshift("h2"); // an entry before its word elsewhere
   for (const part of places.flatMap((place) => [...page.querySelectorAll(place)])) {
     if (part.querySelector("p, li, pre")) continue;
     const summary = part.querySelector("summary")?.textContent ?? ""; // of a figure in words

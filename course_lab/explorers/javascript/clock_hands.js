@@ -40,8 +40,8 @@ function missedShare({ x, y, foretoldX, foretoldY }, learned, ahead) {
 // Rows in so many turns; at most 200, so that some remain to be judged.
 const rowsAhead = (part, period) => Math.min(200, Math.max(1, Math.round(part * period)));
 
-// What was asked for, or what 200 rows are. Speeds stay untold: they would tell which are clocks.
-const turnsAhead = (ahead, period) => `${fixed(Math.min(ahead, 200 / period), 2)} turns`;
+// Whole rows: 200 may be less than was asked for, one row of a fast hand may be more.
+const turnsAhead = (rows, period) => `${fixed(rows / period, 2)} turns`;
 
 const EXPLORER = {
   columns: [1, 1.5],
@@ -55,7 +55,7 @@ const EXPLORER = {
     return { ...pointing, periods, rows, missed: missedShare(pointing, learned, rows) };
   },
 
-  draw([left, right], { x, y, foretoldX, periods }, { table, hand, ahead }) {
+  draw([left, right], { x, y, foretoldX, periods, rows }, { table, hand }) {
     const { learned } = SPEC.data;
     const period = periods[hand];
     const half = Math.round(Math.min(255, 4 * period)); // rows in view on either side
@@ -77,7 +77,7 @@ const EXPLORER = {
     const room = 0.08 * (high - low);
     right.axes({
       x: [(0.5 - half) / period, (0.5 + half) / period], y: [low - room, high + room],
-      title: `foretold ${turnsAhead(ahead, period)} ahead`, xlabel: "turns after row 255",
+      title: `foretold ${turnsAhead(rows, period)} ahead`, xlabel: "turns after row 255",
       ylabel: "its horizontal part",
       legend: [{ name: "learned from" }, { name: "not seen", colour: 1 },
         { name: "foretold", colour: "ink", dash: "5 3" }],
@@ -88,17 +88,17 @@ const EXPLORER = {
         { width: 1.6, colour: "ink", dash: "5 3" });
   },
 
-  sentence: ({ periods }, { table, hand, ahead }) =>
+  sentence: ({ periods, rows }, { table, hand }) =>
     `Table ${table}, hand ${hand}: each dashed point is foretold from the table's own row `
-    + `${turnsAhead(ahead, periods[hand])} before.`,
+    + `${turnsAhead(rows, periods[hand])} before.`,
 
-  description({ x, y, periods, missed }, { table, hand, ahead }) {
+  description({ x, y, periods, rows, missed }, { table, hand }) {
     const reach = Math.max(...x.map((value, row) => Math.hypot(value, y[row])));
     return `Left: where hand ${hand} of table ${table} points in each of 511 rows, around a cross `
       + `at its centre, at most ${fixed(reach, 2)} away; the first ${SPEC.data.learned} rows, `
       + "which the turn was learned from, in one colour, the others in a second. Right: its "
       + "horizontal part along its own turns, and dashed where the turn foretold it to be, from "
-      + `the table's row ${turnsAhead(ahead, periods[hand])} before. In rows not seen the `
+      + `the table's row ${turnsAhead(rows, periods[hand])} before. In rows not seen the `
       + `forecast of this hand misses ${fixed(missed, 2)}.`;
   },
 };

@@ -97,10 +97,12 @@ const EXPLORER = {
 
   sentence({ wavelengths, slow, gaps, distance }, { length, pair, first, second }) {
     const hands = pair === 0 ? "" : `, for hand ${pair} ${fixed(gaps[pair], 2)}`;
+    const past = [first, second].filter((position) => position >= length).join(" and ");
     return `Hand ${pair} takes ${fixed(wavelengths[pair], 1)} positions for one turn. ${slow} of `
       + `${wavelengths.length} hands do not finish a turn in ${length} positions (grey line). `
       + `Positions ${first} and ${second}: for hand 0 they are ${fixed(gaps[0], 2)} apart${hands}, `
-      + `for all hands together ${fixed(distance, 2)}.`;
+      + `for all hands together ${fixed(distance, 2)}.`
+      + (past && ` No line in table and waves for ${past}: they end at ${length - 1}.`);
   },
 
   description({ wavelengths, sine, gaps }, { d_model, length, pair, base, first, second }) {

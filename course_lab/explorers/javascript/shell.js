@@ -10,7 +10,6 @@
 //   height(width)                    of a panel, in pixels
 // and, if it needs them,
 //   limits(state)                    {control: [low, high]}, where one control narrows another
-//   answer                           the number of the panel that a phone shows first, if not 0
 //   unused(state)                    names of controls that do nothing now: they are greyed
 //   initialise(state, start)         fills in state that no control shows
 //   follow(state, name)              after control `name` has moved: changes other state with it
@@ -276,7 +275,7 @@ function mountOn(explorer, givenSpec, element, start = {},
   const controls = spec.controls.map((control) => controlOf(control, `${id}-${control.name}`));
   const boxes = explorer.columns.map(newBox);
   const tiles = explorer.tiles && newTiles(explorer.tiles, moveTile);
-  const tabs = newTabs(boxes, explorer.answer ?? 0);
+  const tabs = newTabs(boxes);
   const { root, bar, sentence, spoken, description } =
     newPage(spec.title, id, controls, boxes, tabs.element, tiles?.element);
   const player = explorer.play && newPlayer(explorer.play.label, () =>
@@ -317,10 +316,13 @@ function mountOn(explorer, givenSpec, element, start = {},
     }, REST);
   }
 
+  // Whole pixels that panels may take; clientWidth would round 826.8 up, and the last would wrap.
+  const room = () => Math.floor(root.getBoundingClientRect().width);
+
   // After a change of the width. On a phone high controls do not stay in sight, and panels that
   // have no room below the controls are shown one row at a time.
   function fit() {
-    width = Math.floor(root.clientWidth);
+    width = room();
     sentence.style.minHeight = "";
     show();
     if (!width) return;
@@ -372,7 +374,7 @@ function mountOn(explorer, givenSpec, element, start = {},
   }
   root.addEventListener("keydown", handOver);
   const sizes = new ResizeObserver(() => {
-    if (Math.floor(root.clientWidth) !== width) fit();
+    if (room() !== width) fit();
   });
   const themes = new MutationObserver(show);
   const system = matchMedia("(prefers-color-scheme: dark)");
@@ -541,9 +543,9 @@ function newPage(title, id, controls, boxes, tabs, tiles) {
 }
 
 // A button for each row of panels, where one row is in sight at a time, at first that of a panel.
-function newTabs(boxes, first) {
+function newTabs(boxes) {
   const element = newElement("div", { class: "om-tabs", role: "group", "aria-label": "Pictures" });
-  let panels = [], chosen;
+  let panels = [], chosen = 0;
   element.hidden = true;
 
   function newTab(row) {
@@ -557,7 +559,6 @@ function newTabs(boxes, first) {
 
   function write(drawn) {
     panels = drawn;
-    chosen ??= element.hidden ? undefined : panels[first].row;
     boxes.forEach((box, n) => {
       box.element.hidden = !element.hidden && panels[n].row !== chosen;
     });

@@ -1,0 +1,153 @@
+"""What somebody who has not guessed gets of the cells behind a question, in a shell of IPython."""
+
+import pytest
+from IPython.core.displaypub import DisplayPublisher
+from IPython.core.interactiveshell import InteractiveShell
+from traitlets.config import Config
+
+from course_lab.widgets import predictions, running, seal
+
+ASK = "guess = widgets.predict('Which way is up?', ['left', 'up'])"
+BETWEEN = "known = 7\nknown"
+REVEAL = "print('early')\nguess.reveal('up')"
+PICTURE = "#@title The picture\nprint('a picture')"
+ASK_AGAIN = "#@title Code of the question\nother = widgets.predict('And down?', ['left', 'down'])"
+TWO_MYTHS = """
+from course_lab.claims import Claim, Myths
+myths = Myths({key: Claim(key, scope='all', evidence='exact') for key in ('C01', 'C02')})
+"""
+VERDICTS = "#@title The verdicts\nfor key in myths.claims: myths.settle(key, {'a': False}, 'One.')"
+
+
+class Screen(DisplayPublisher):
+    """Keeps the texts that cells display, and those that replace them."""
+
+    texts: list[str] = []
+
+    def publish(self, data, *_, **others):
+        """One bundle is shown."""
+        self.texts.append(data.get("text/plain", ""))
+
+
+class Notebook:
+    """Cells that run one after the other."""
+
+    def __init__(self, shell, capsys):
+        self.shell, self.capsys = shell, capsys
+
+    def run(self, *sources):
+        """What the last of the cells shows, without the line that says that it runs."""
+        for source in sources:
+            self.capsys.readouterr()
+            Screen.texts.clear()
+            self.shell.run_cell(source, store_history=True).raise_error()
+        texts = [text for text in Screen.texts if "running" not in text]
+        return "\n".join([*texts, self.capsys.readouterr().out]).strip()
+
+    def question(self, name="guess"):
+        """A question that was asked, as seen by the learner."""
+        return self.see(self.shell.user_ns[name])
+
+    def see(self, prediction):
+        """Have the learner see a question."""
+        prediction._box.seen = True
+        return prediction._box
+
+
+@pytest.fixture
+def notebook(monkeypatch, capsys):
+    """A notebook in which the question has been asked and seen."""
+    monkeypatch.setattr(predictions, "_answers", {})
+    for module in (predictions, running):
+        monkeypatch.setattr(module, "seal", seal.Seal())
+    monkeypatch.setattr(running, "seal", predictions.seal)
+    monkeypatch.setattr(running, "watch", running.Watch())
+    config = Config({"HistoryManager": {"enabled": False}})
+    InteractiveShell.clear_instance()
+    shell = InteractiveShell.instance(
+        config=config, user_ns={"__name__": "lesson"}, display_pub_class=Screen
+    )
+    opened = Notebook(shell, capsys)
+    opened.run("from course_lab import widgets", ASK)
+    opened.question()
+    yield opened
+    InteractiveShell.clear_instance()
+
+
+def test_answer_and_picture_wait_once_for_a_guess_and_what_follows_is_open(notebook):
+    assert notebook.run(BETWEEN) == notebook.run(REVEAL) == seal.GUESS_FIRST
+    assert notebook.run(PICTURE) == seal.GUESS_FIRST
+    assert notebook.run("print(known)") == "7"
+    assert notebook.run("#@title Another\nprint('much later')") == "much later"
+    assert notebook.run(BETWEEN).endswith(": 7")
+    assert "Measured: up. (No prediction was made above.)" in notebook.run(REVEAL)
+    assert notebook.run(PICTURE) == "a picture"
+
+
+def test_nothing_waits_after_a_guess(notebook):
+    notebook.question().answer = "left"
+    assert notebook.run(REVEAL).startswith("early\nMeasured: up. (You predicted: left.)")
+    assert notebook.run(PICTURE) == "a picture"
+
+
+def test_a_cell_that_shows_nothing_asks_for_no_guess_and_one_that_fails_says_why(notebook):
+    assert notebook.run("known = 7") == ""
+    result = notebook.shell.run_cell("1 / 0", store_history=True)
+    assert isinstance(result.error_in_exec, ZeroDivisionError)
+    assert not predictions.seal.holds
+
+
+def test_what_ran_before_the_question_is_shown_again(notebook):
+    early = "print('of an earlier section')"
+    notebook.question().answer = "up"
+    notebook.run(early, REVEAL, ASK_AGAIN)
+    notebook.question("other")
+    assert notebook.run(early) == "of an earlier section"
+
+
+def test_the_next_question_is_asked_although_the_last_has_no_guess(notebook):
+    notebook.run(REVEAL)
+    assert notebook.run(ASK_AGAIN).startswith("Predict: And down?")
+    notebook.question("other")
+    assert notebook.run("print('another section')") == seal.GUESS_FIRST
+
+
+def test_a_guess_changes_the_notes_that_asked_for_it(notebook):
+    notebook.run(REVEAL, PICTURE)
+    Screen.texts.clear()
+    box = notebook.question()
+    box.answer = "left"
+    assert Screen.texts == [seal.GUESSED] * 2
+    assert "Recorded" in box.note, "the answer was not shown"
+    notebook.run(REVEAL)
+    assert "✗ Not “left”." in box.note
+
+
+def test_a_guess_that_comes_after_the_next_question_changes_the_notes_too(notebook):
+    box = notebook.question()
+    notebook.run(REVEAL, ASK_AGAIN)
+    other = notebook.question("other")
+    notebook.run("print('another section')")
+    Screen.texts.clear()
+    box.answer = "left"
+    assert Screen.texts == [seal.GUESSED]
+    other.answer = "down"
+    assert Screen.texts == [seal.GUESSED] * 2
+
+
+def test_verdicts_wait_for_every_guess_and_then_stand_in_the_boxes_too(notebook):
+    notebook.run(TWO_MYTHS)
+    first, second = map(notebook.see, notebook.shell.user_ns["myths"]._guesses.values())
+    first.answer = "false"
+    assert notebook.run(VERDICTS) == seal.GUESS_FIRST
+    second.answer = "true"
+    assert notebook.run(VERDICTS).count("FALSE") == 2
+    assert "✓ Right:" in first.note and "✗ Not “true”." in second.note
+
+
+def test_verdicts_come_without_a_guess_when_asked_again(notebook):
+    notebook.run(TWO_MYTHS)
+    for guess in notebook.shell.user_ns["myths"]._guesses.values():
+        notebook.see(guess)
+    assert notebook.run(VERDICTS) == seal.GUESS_FIRST
+    assert notebook.run(VERDICTS).count("FALSE") == 2
