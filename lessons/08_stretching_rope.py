@@ -264,7 +264,12 @@ check_ramp(ramp_from_scratch)
 # | step | keep: one turn or more | ÷ s: less |
 # | Llama 3.1 | keep: over 4 turns | ÷ s: under 1; between, a ramp |
 # | YaRN (code); raises scores | keep: over 32 turns, here none | ÷ s: under 1; a ramp over $m$ |
-#
+
+# %%
+step = [1.0 if count >= 1 else 8.0 for count in turns.tolist()]
+print("the step slows our hands by", *map(int, step))
+
+# %% [markdown]
 # ## Tune your own
 #
 # Which speeds read best? Draw a hand's bar up to slow it, and the model reads a text anew.
@@ -279,18 +284,8 @@ from course_lab import explorers
 
 explorers.stretch()
 
-# %% [markdown]
-# That was one text and one model. Now three models judge your setting and your ramp, on parts of
-# six texts that the explorer did not read.
-
-# %%
-mine = {5: 8, 6: 8, 7: 8, 8: 8, 9: 8}  # hand → how many times slower; put yours here
-low, high = 1, 4  # turns, of your ramp; does another pair do better?
-
 # %% tags=["plumbing"]
-# The referees
-from itertools import product
-
+# Texts for the referees, and what a model loses on them
 from course_lab.explorers.stretch import BLOCK, LONG, factors_of
 from course_utils.encodings import LongRoPE
 from course_utils.measures.trained_models import sliding_loss
@@ -307,6 +302,18 @@ def losses_of(factors, seed, texts, lengths=(64, LONG)):
     reader = shipped.model("rope", seed=seed, scaling=LongRoPE(factors, 1.0, 64)).to(device)
     return [sliding_loss(reader, texts, n, LONG)[0] for n in lengths]
 
+
+# %% [markdown]
+# That was one text and one model. Now three models judge your setting and your ramp, on parts of
+# six texts that the explorer did not read.
+
+# %%
+mine = {5: 8, 6: 8, 7: 8, 8: 8, 9: 8}  # hand → how many times slower; put yours here
+low, high = 1, 4  # turns, of your ramp; does another pair do better?
+
+# %% tags=["plumbing"]
+# The referees
+from itertools import product
 
 rows = list(product(shipped.SEEDS["rope"], range(len(blocks))))
 goals = {(seed, n): sum(losses_of(factors_of("step"), seed, blocks[[n]])) for seed, n in rows}
@@ -859,14 +866,14 @@ myths.in_a_real_model(
 #
 # - On longer texts slow hands meet new angles; at 512, slowing one to an eighth took about half
 #   of the rise.
-# - Slow the fast hands too, and our models are lost at home.
+# - Slow the fast too, and our models are lost at home.
 # - Llama 3.1's `rope_scaling` line is a ramp: keep the fast, slow the slow, mix between.
 # - By mean loss no stretch here clearly beat just cutting; our small models had little to win.
 #   Equal loss is not equal use: ask by needles.
-# - Trained on at 512, the step read 1,024 worse than *direct* with $s = 8$, better with $s = 16$.
+# - Trained on, the step read 1,024 worse than *direct* with $s = 8$, better with 16.
 #
 # **Read next:** Peng et al. 2023, *YaRN*, arXiv 2309.00071; Chen et al. 2023,
 # *Position Interpolation*, 2306.15595.
 #
-# **Next:** what could a position be, if not a number of tokens?
+# **Next:** what else could a position be?
 # [Lesson 09](09_further_doors.ipynb).

@@ -727,7 +727,7 @@ check_ramp = Check(
         Mistake(
             "2π is rounded",
             "What is 2π in your code? Python's `math` has π with all its digits.",
-            *(_turns_of_so_many_radians(turn) for turn in (6.28, 6.3, 6.0, 44 / 7)),
+            *map(_turns_of_so_many_radians, (6.28, 6.3, 6.0, 44 / 7)),
         ),
         Mistake(
             "turns, held between the bounds, are taken for the share",
@@ -1549,17 +1549,17 @@ check_clamped_scores = Check(
         Mistake(
             "`farthest` is built in as a number",
             "Which of your numbers should come from the arguments?",
-            *(_clamped_at(number) for number in (1, 2, 3, 4, 7, 8)),
+            *map(_clamped_at, (1, 2, 3, 4, 7, 8)),
         ),
         Mistake(
             "the number of features is built in",
             "Heads come in several widths. Where does d stand in q's shape?",
-            *(_scaled_for(width) for width in (4, 8, 16, 32, 64, 128)),
+            *map(_scaled_for, (4, 8, 16, 32, 64, 128)),
         ),
         Mistake(
             "only the first key is clamped",
-            "How many keys stand more than `farthest` back from the last query? Which of them "
-            "does your condition reach?",
+            "How many keys stand more than `farthest` back from the last query? Which of them does "
+            "your condition reach?",
             _where(lambda back, farthest: (back > farthest) & (torch.arange(back.shape[1]) == 0)),
         ),
         Mistake(
