@@ -595,8 +595,8 @@ at_1024 = {
 }
 for row, (values, colour) in enumerate(at_1024.values()):
     axes[1].plot(values, [row] * 3, "o", color=colour, alpha=0.7)
-    words = f"{values.mean():.2f}"
-    axes[1].text(values.max() + 0.03, row, words, color=colour, fontsize=9, va="center")
+    label = f"{values.mean():.2f}"
+    axes[1].text(values.max() + 0.03, row, label, color=colour, fontsize=9, va="center")
 axes[1].axvline(0, color="0.4")
 axes[1].text(0.01, -0.65, "control", fontsize=9, color="0.35")
 axes[1].set_yticks(range(len(at_1024)), list(at_1024))
