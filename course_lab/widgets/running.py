@@ -7,7 +7,7 @@ import IPython.display
 
 from course_lab.widgets import card
 
-TITLE = "#@title "  # how the source of a folded cell starts: Colab shows the rest of the line
+FOLDED = "#@title "  # how the source of a folded cell starts
 NOTE = {"text/plain": "running …", "text/html": card.bold("running …", card.ASKS)}
 NOTHING = {"text/plain": "", "text/html": ""}
 
@@ -29,7 +29,7 @@ class RunningLine:
         shell.events.register("post_run_cell", self._end)
 
     def _begin(self, info: Any) -> None:
-        if info.raw_cell.startswith(TITLE):
+        if info.raw_cell.startswith(FOLDED):
             self._line = IPython.display.display(NOTE, raw=True, display_id=True)
 
     def _end(self, _: Any) -> None:
