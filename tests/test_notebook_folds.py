@@ -10,6 +10,8 @@ from notebook_comparison import compare_outputs
 from notebook_source import BuildError
 from tiny_course import PNG, both, course, place
 
+from course_lab.widgets import seal
+
 LESSON = """\
 # %% [markdown]
 # # A tiny lesson
@@ -121,6 +123,10 @@ def test_the_comment_in_the_first_line_of_plumbing_becomes_its_title():
     bare = new_code_cell("x = 1\ny = 2")
     notebook_folds.fold(bare)
     assert bare.source == "#@title Code behind this output\nx = 1\ny = 2"
+
+
+def test_the_course_knows_a_folded_cell_by_the_title_that_the_build_writes():
+    assert seal.TITLE == notebook_folds.TITLE  # twice, as pytest loads the tool and no torch
 
 
 # Answers that wait

@@ -10,12 +10,11 @@ from functools import cache
 from nbformat import NotebookNode
 from nbformat.v4 import new_output
 
-from course_lab.widgets.seal import TITLE
-
 PLUMBING = "plumbing"  # an author's tag: draws, describes or judges; nothing that a learner needs
 SEALED = "sealed"  # the build's tag: between a prediction and its answer
 QUESTIONS = {"predict", "predict_number", "Myths"}
 ANSWERS = {"reveal", "settle", "leave_open", "in_a_real_model"}
+TITLE = "#@title "  # how Colab marks the title of a folded cell
 OF_A_QUESTION = "Code of the question"
 WAITING = "Guess first, then run this cell."
 LOOK = "**Look"  # how a text starts that says what was to be seen
