@@ -228,7 +228,7 @@ for ax, (column, title) in zip(axes, titles.items(), strict=True):
     image = figures.numbered(ax, grids[column], names, list(TASKS), **look)
     ax.axhline(1, color="white", linewidth=4)
 axes[1].tick_params(left=False)
-fig.colorbar(image, ax=axes, label="right answers, worst seed\n(guessing: 0.2)", shrink=0.8)
+fig.colorbar(image, ax=axes, label="right answers, worst seed\n(blind guessing: 0.2)", shrink=0.8)
 some_texts, positions = torch.randint(5, (100, 9), device=device), torch.arange(9, device=device)
 with torch.no_grad():  # a number for each offset: the same output 50 positions on
     for model, _ in itertools.chain.from_iterable(trained.values()):
@@ -287,8 +287,8 @@ for slope in (5, 2, 1):
 
 # %%
 guess = widgets.predict(
-    "Two heads with straight lines, and a readout, of your choice. How often can they name the "
-    "token at place 1?",
+    "Two heads with straight lines, and a readout, of your choice, without noise. How often can "
+    "they name the token at place 1?",
     ["hardly above guessing: lines only know far and near", "half of the time", "always"],
 )
 
@@ -455,7 +455,7 @@ for share, what in ((0.2, "guessing"), (0.98, "98 %")):
 ax.set(xticks=list(RUNGS), xlim=(0.5, 3.5), ylim=(0, 1.08))
 ax.set_xticks(list(RUNGS), [f"place {place}\n{place + 1} slopes" for place in RUNGS])
 ax.set_ylabel("right answers, a dot a seed")
-ax.set_title("Algebra climbs to place 3, 5,000 steps do not")
+ax.set_title("Algebra climbs to place 3, 5,000 steps of Adam do not")
 ax.legend(loc="lower left", bbox_to_anchor=(0.01, 0.2), fontsize=9)
 plots.show(
     fig,
@@ -561,7 +561,7 @@ check_shaw(shaw_from_scratch)
 #
 # Back to place 3. Do Shaw's vectors climb where numbers did not, or does a second layer? Each model
 # has four heads: four in one layer, or two in each of two. "Numbers" are the first section's.
-# (T5's, alike at 9 tokens, are in *up the ladder*.)
+# (T5's train worse; *up the ladder* says what differs.)
 
 # %% tags=["plumbing"]
 # Vectors, and a second layer
@@ -596,7 +596,7 @@ marks = {size: mark for size, (_, _, mark) in SIZES.items()}
 figures.seeds_by_row(ax, dots, colors, marks, {"guessing": 0.2, "98 %": 0.98})
 ax.set_xlim(0.15, 1.05)
 ax.set_xlabel("right answers at place 3, a mark a seed; four heads in all")
-ax.set_title("Place 3: two of Shaw's layers name it, one takes more steps")
+ax.set_title("Place 3: two of Shaw's layers name it, one takes more and smaller steps")
 described = ", ".join(
     f"{scheme}, {size} {min(s):.2f} to {max(s):.2f}" for (scheme, size), s in dots.items()
 )
@@ -608,8 +608,8 @@ plots.show(
 
 # %% [markdown]
 # **Look:** no single layer here names place 3 in 1,500 steps. In 6,000, at a smaller rate, Shaw's
-# does in each of three seeds. Two of Shaw's layers do in 1,500; without door 4, in none of three
-# seeds; numbers do in one of three. (Two layers *without any encoding* name the token before and
+# does in each of three seeds. Two of Shaw's layers do in 1,500; without door 4, or with numbers,
+# they fall short in most seeds. (Two layers *without any encoding* name the token before and
 # place 0: a mask tells places too, Haviv et al. 2022.)
 #
 # How do Shaw's two layers do it? In layer 2 a head gives key 3 almost all weight. After training we
@@ -626,8 +626,8 @@ guess = widgets.predict(
 changes = {
     "as trained": "key_weight",
     "no offsets in layer 2's scores": "no_offsets",
-    "its queries: mean over places": "queries_alike",
-    "its keys: mean over places": "keys_alike",
+    "its queries: what places share": "queries_alike",
+    "its keys: what places share": "keys_alike",
 }
 two_layers = rows_of("shaw", layers=2, heads=2)
 key_3 = {
@@ -662,8 +662,8 @@ plots.show(
 )
 
 # %% [markdown]
-# **Look:** without offsets in its scores, layer 2 still finds key 3. It fails once its keys are
-# alike at all places. So layer 1 tells key 3 its place, and layer 2 looks for that key.
+# **Look:** without offsets in its scores, layer 2 still finds key 3. It fails once its keys lack
+# what tells their places apart. So layer 1 tells key 3 its place, and layer 2 looks for that key.
 #
 # ## The price
 #
@@ -737,10 +737,10 @@ myths.settle(
 # %% [markdown]
 # ## In five lines
 #
-# - An offset is told by a number (T5) or a vector (Shaw), in the score; it survives a move.
+# - An offset is told by a number (T5) or a vector (Shaw, in the sum, too); it survives a move.
 # - The farthest earlier key is place 0. The edge of the text is a place.
 # - Straight slopes climb from there: here a head more for each place, and larger factors.
-# - Four given slopes name place 3 by algebra, not by 5,000 training steps. Two of Shaw's layers
+# - Four given slopes name place 3 by algebra, not by 5,000 steps of Adam. Two of Shaw's layers
 #   learn it.
 # - An offset belongs to a score: $n^2$ of them without a mask, though only $2n - 1$ offsets occur.
 #

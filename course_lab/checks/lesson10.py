@@ -32,6 +32,15 @@ def _against_the_second_best(losses: Tensor) -> int:
     return int((losses - second_best).max(1).values.argmin())
 
 
+def _searched_from(losses: Tensor, smallest: float) -> int:
+    """Return what a loop says that looks for a regret below this number; row 0 if none is."""
+    best = 0
+    for row, largest in enumerate(_regrets(losses).amax(1).tolist()):
+        if largest < smallest:
+            best, smallest = row, largest
+    return best
+
+
 def _apart_from_the_mean(losses: Tensor) -> int:
     return int((losses - losses.mean(0)).abs().amax(1).argmin())
 
@@ -191,6 +200,7 @@ check_least_regret = Check(
         _table([1.0] * 11 + [6.0], [2.0] * 11 + [1.0]),  # one bad length of twelve
         _table([1.0, 3.0, 1.5], [2.0, 2.0, 1.0]),  # the second has the smaller second regret
         _table([1.0] * 11 + [2.05], [2.0] * 11 + [1.0]),  # often 1.00 behind, or once 1.05
+        _table([1.0, 3000.0], [2000.0, 1.0]),  # the least regret is far above any loss of a model
         # In exp(loss) row 1 would have the least regret; row 0 has the smallest worst loss.
         _table([4.9, 5.0], [4.3, 5.2], [4.0, 5.28]),
         _table([1.0, 2.004], [2.0, 1.0]),  # regrets of 1.004 and of 1.000
@@ -222,6 +232,11 @@ check_least_regret = Check(
             "min of a dimension gives values and their places, two tensors in one",
             "The exercise asks for one int. Which of the two is the row?",
             lambda losses: _regrets(losses).max(1).values.min(0),
+        ),
+        Mistake(
+            "the search begins at a number that is below the least regret",
+            "With which number does your search begin? What is returned if no regret is below it?",
+            *(partial(_searched_from, smallest=smallest) for smallest in (1, 3, 5, 10, 100)),
         ),
         Mistake(
             "this row has the smallest of the worst losses",

@@ -211,7 +211,7 @@ const EXPLORER = {
     const chosen = names.indexOf(task);
     shares.axes({
       x: [-0.6, names.length - 0.4], y: [0, 1.05],
-      title: noise === "none" ? "right, best factors each" : `right, noise ${noise}`,
+      title: noise === "none" ? "right, by least squares each" : `right, noise ${noise}`,
       xticks: names.map((name, n) => [n, name.replace("token ", "").replace("place ", "")]),
       xlabel: "token before · place 0, 1, 2, 3", ylabel: "share",
     }).bars(names.map((_, n) => n), accuracies, { colour: "grey" })
@@ -231,7 +231,7 @@ const EXPLORER = {
   description: ({ last, parts, sum, accuracies }, { task, noise }) =>
     `Left: bars of the share of right answers, noise: ${noise}: `
     + `${Object.keys(TASKS).map((name, n) => `${name} ${fixed(accuracies[n], 2)}`).join(", ")}; `
-    + "dashed lines are guessing and 98 %. Each bar has the factors that are best for its task. "
+    + "dashed lines are guessing and 98 %. Each bar has its task's factors by least squares. "
     + "Middle: bars of the weights that the last of nine queries gives the keys, times the "
     + `factors, one upon another, one colour for each of ${last.length} heads whose bias is a `
     + "straight line; their largest weights are on key "
