@@ -742,7 +742,7 @@ myths.settle(
 # - Straight slopes climb from there: here a head more for each place, and larger factors.
 # - Four given slopes name place 3 by algebra, not by 5,000 steps of Adam. Two of Shaw's layers
 #   learn it.
-# - An offset belongs to a score: $n^2$ of them without a mask, though only $2n - 1$ offsets occur.
+# - An offset belongs to a score: $n^2$ without a mask, though only $2n - 1$ offsets occur.
 #
 # **Read next:** Shaw et al. 2018, arXiv 1803.02155; Raffel et al. 2019, 1910.10683; Haviv et al.
 # 2022, 2203.16634.
