@@ -105,9 +105,9 @@ if encoder is not None:
     guess.reveal(max(pages, key=cosines.get))
 
 # %% [markdown]
-# **Look:** the opposite comes first, before two pages that repeat the query. In thirty queries of
-# ours the opposite always beats a page that fits in other words. With both in other words, a coin
-# would do about as well.
+# **Look:** the opposite comes first, before two pages that repeat the query. In fifteen pairs of
+# queries the opposite always beats a page that fits in other words. With both in other words, a
+# coin would do about as well.
 #
 # Yet this encoder is *told* the order, by a vector for each place that is added to each word. The
 # end of this lesson takes them away. First, attention alone.
@@ -325,7 +325,7 @@ guess.reveal(pairs[0] if pairs else "none")
 
 # %% [markdown]
 # **Look:** places 1 and 3 hold the same word, and it sees the same *shares*: one of two, two of
-# four. A weighted mean sees shares and nothing else.
+# four. For one word a weighted mean sees only shares.
 #
 # Type six words above, so that exactly three places get the same row, and no two are neighbours.
 # Does a second layer tell them apart?
@@ -624,7 +624,7 @@ if encoder is not None:
 #
 # - Without places and mask attention is *equivariant*: rows are shuffled as words are.
 # - Where a reversal turns yes into no, a reader with one vector for both gets exactly half.
-# - In one layer a causal mask leaves the last row as it was. Others tell the order.
+# - In one layer a causal mask leaves the last row as it was. Others may tell the order.
 # - Where all words score alike, the share of a mark at the start counts places.
 # - With places a reader of our encoder mostly tells who loves whom, for its training's
 #   names and verbs.

@@ -475,14 +475,14 @@ plots.show(
     f"three models (thin lines) and {len(TEXTS)} texts, with the turn of pair 5 shorter, unchanged "
     f"and longer; shaded, where pair 5 is at angles that training never showed. "
     f"{' '.join(described)} Dashed and dotted, with the turn of pair 4 and of pair 7 changed by "
-    "15 % in place of pair 5's: the humps stay.",
+    "15 % in place of pair 5's: the third hump stays.",
 )
 
 # %% [markdown]
 # **Look:** RoPE's *pair 5* takes 112 positions for a turn, so no piece of 64 shows all of it.
 # The dearest bands begin where its angles are new (shaded). With its turn made 15 % shorter or
-# longer, the humps move along; with pair 4 or 7 changed in its place, they stay, within 16. Pair 5
-# says where, not how much: 64 back, all new too, is cheap.
+# longer, the third hump moves along; with pair 4 or 7 changed in its place, it stays. Pair 5 says
+# where, not how much: 64 back, all new too, is cheap.
 #
 # ## Which of these extrapolate?
 #
@@ -495,8 +495,8 @@ table = NGrams(english.train, order=5)
 
 # %% [markdown]
 # Ask counts, without a network. A table says how often each byte followed the five before it in
-# training. A **memory** counts the same in the bytes just read. A byte's chance is nine tenths the
-# table's, one tenth the memory's.
+# training (fewer, where five are rare). A **memory** counts the same in the bytes just read. A
+# byte's chance is nine tenths the table's, one tenth the memory's.
 
 # %%
 guess = widgets.predict(
@@ -606,12 +606,11 @@ plots.show(
 )
 
 # %% [markdown]
-# **Look:** there was: counts with 4,096 bytes beat all 17. Cut to 64, a network has 48 bytes
-# before a judged one on average, at 2,048 it has 1,536 (the star's two memories); counts with 48
-# are about as good as the best network. A distant part of the manual in place of the far bytes adds
-# nothing. So which extrapolate? Six of seventeen survive, and on balance **none** uses far text.
-# (One manual, small models, one training length; pieces of 256 teach
-# [some](closer/07_other_recipes.ipynb) to look beyond 64.)
+# **Look:** there was: counts with 4,096 bytes lose a tenth of a nat less than with 48. Cut to 64, a
+# network has 48 bytes before a judged one on average, at 2,048 it has 1,536; counts with 48 are
+# about as good as the best network. A distant part of the manual in place of the far bytes adds
+# nothing. Six of seventeen survive, and on balance **none** uses far text. (One manual, small
+# models; pieces of 256 teach [some](closer/07_other_recipes.ipynb) to look beyond 64.)
 #
 # ## Referee mode
 #
