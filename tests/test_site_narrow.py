@@ -13,7 +13,8 @@ LINE = re.compile(r'<text transform="translate\(([\d.]+) [^"]*"[^>]*>([^<]*)')
 
 def drawn(names: dict[str, float], title: str = "A title", box: bool = False) -> str:
     """A wide figure with words at these places of an axis from 0 to 10."""
-    fig = Figure(layout=None, figsize=(8, 3))
+    fig = Figure(figsize=(8, 3))
+    fig.set_layout_engine("none")
     ax = fig.add_axes((0.1, 0.2, 0.85, 0.65))
     ax.set(xlim=(0, 10), ylim=(0, 1), xticks=[0, 5, 10])
     ax.set_title(title)
@@ -48,7 +49,8 @@ def test_places_keep_their_proportions_and_words_their_size():
 
 
 def test_the_lines_of_one_text_move_together_though_one_of_them_alone_is_beside_a_mark():
-    fig = Figure(layout=None, figsize=(8, 3))
+    fig = Figure(figsize=(8, 3))
+    fig.set_layout_engine("none")
     ax = fig.add_axes((0.1, 0.2, 0.85, 0.65))
     ax.set(xlim=(0, 10), ylim=(0, 1), xticks=[0, 10])
     for x in (2, 5, 8):

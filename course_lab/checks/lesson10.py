@@ -265,7 +265,6 @@ check_least_regret = Check(
             "min(1) looks along a row. Whose best do you want at each length, and over which "
             "dimension is that?",
             lambda losses: int((losses - losses.min(1).values).amax(1).argmin()),
-            raises="must match the size",
         ),
         *(
             Mistake(
