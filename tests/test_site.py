@@ -12,6 +12,7 @@ import build_site
 import pytest
 import site_html
 import site_index
+import site_outputs
 import site_page
 import site_questions
 from bs4 import BeautifulSoup
@@ -152,6 +153,14 @@ def drawing(views: int) -> str:
 def drawn(views: int) -> NotebookNode:
     both = {"image/png": base64.b64encode(PNG).decode(), "image/svg+xml": drawing(views)}
     return shown("Two waves.", **both)
+
+
+def test_pages_that_draw_one_cell_in_two_ways_share_no_file():
+    pages = [site_outputs.Outputs("02_waves", ""), site_outputs.Outputs("02_waves", "")]
+    for outputs, views in zip(pages, (1, 2), strict=True):
+        outputs.blocks(numbered([code("show()", drawn(views))]).cells[0])
+    first, second = (outputs.files for outputs in pages)
+    assert first and second and not first.keys() & second.keys()
 
 
 def test_a_figure_is_the_drawing_where_the_notebook_has_both_and_has_the_size_of_its_paper():

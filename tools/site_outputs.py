@@ -1,6 +1,7 @@
 """What a cell has shown, as blocks of a page: texts, tables, pictures in files of their own."""
 
 import base64
+import hashlib
 import math
 import re
 import statistics
@@ -133,8 +134,12 @@ class Outputs:
         return tag("div", _image(address, words, width, height), class_="om-figure")
 
     def _file(self, cell: NotebookNode, kind: str, content: bytes) -> str:
-        """The address, seen from the page, of a picture that becomes a file of the site."""
-        path = f"{PICTURES}/{cell.id}-{len(self.files)}.{kind}"
+        """The address, seen from the page, of a picture that becomes a file of the site.
+
+        Pages that draw one cell in two ways share the folder: a name tells the content.
+        """
+        digest = hashlib.sha256(content).hexdigest()[:8]
+        path = f"{PICTURES}/{cell.id}-{digest}.{kind}"
         self.files[path] = content
         return self.root + path
 
