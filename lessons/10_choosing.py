@@ -116,8 +116,8 @@ plots.show(
 )
 
 # %% [markdown]
-# **Look:** few have a lower loss than RoPE, and few a higher rise. (None gains by reading on: all
-# rise.) Are all who build large models wrong, or is this the wrong picture?
+# **Look:** few have a lower loss than RoPE, and few a higher rise. (All 17 rise.) Are all who build
+# large models wrong, or is this the wrong picture?
 #
 # ## Strike out the beaten
 #
@@ -549,8 +549,8 @@ for y, (job, answers) in enumerate(asked.items()):
 ax.text(0, -0.65, "left: the first with its loss, others with how much more", va="center", size=10)
 hardly = chooser.facts(chooser.BOTH_WAYS)["loss"][["sinusoidal", "learned"]]
 notes = [
-    "Blue: the whole interval is within 0.1 nats of the first. Dotted: undecided, it crosses 0.1. "
-    "Steep: drawn by us.",
+    "Blue: the whole interval is within the job's behind, by default 0.1 nats, of the first. "
+    "Dotted: it crosses that. Steep: drawn by us.",
     "An encoder's losses are of hidden bytes, three seeds: compare them with each other. There "
     + " and ".join(f"{name} ({mean:.1f})" for name, mean in hardly.items())
     + " had hardly learned.",
@@ -564,7 +564,8 @@ ax.set_title(
 plots.show(
     fig,
     "A row a job: who is left, the lowest loss first, each with its distance from the first and "
-    "half of the 95 % interval, in a dotted frame where that interval crosses 0.1. Left: "
+    "half of the 95 % interval, in a dotted frame where that interval crosses the job's behind, "
+    "0.1 if it names none. Left: "
     + "; ".join(f"{job}: {', '.join(names) or 'nobody'}" for job, names in left.items())
     + ". Beside a long text uncut, RoPE that reads it cut, and steep, which this course drew, less "
     "the first: " + "; ".join(f"{job}: {gaps}" for job, gaps in beside.items()) + ".",

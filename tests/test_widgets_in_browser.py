@@ -350,7 +350,7 @@ def test_a_folded_cell_says_that_it_runs_until_it_ends(browser, jupyterlab):
     assert printed(page, 1).split() == ["running", "…", "early"]
     screenshot(page, "running")
     (folder / "go").touch()
-    page.get_by_text("late").wait_for(timeout=30 * SECONDS)
+    page.locator(".jp-OutputArea").get_by_text("late").wait_for(timeout=30 * SECONDS)
     page.get_by_text("running …").wait_for(state="hidden", timeout=30 * SECONDS)
     assert printed(page, 1).split() == ["early", "late"]
     page.close()
