@@ -112,7 +112,7 @@ def lead_to_the_next_lesson(app, pagename, templatename, context, doctree):
     A closer look leads back to its lesson, and on to where its last lines say, else to the next.
     """
     lessons = sorted(name for name in app.env.found_docs if LESSON.fullmatch(name))
-    thread = [*lessons, "pictures"]
+    thread = [*lessons, "pictures"]  # which the book leaves out
     own = CLOSER.match(pagename)
     if own:
         back = next(name for name in lessons if name.startswith(own[1]))
@@ -128,5 +128,7 @@ def lead_to_the_next_lesson(app, pagename, templatename, context, doctree):
     else:
         return
     for key, name in others.items():
+        if name not in app.env.found_docs:
+            continue
         link = app.builder.get_relative_uri(pagename, name)
         context[key] = {"link": link, "title": app.env.titles[name].astext()}
