@@ -1105,8 +1105,8 @@ def test_the_shipped_losses_of_patients_are_those_of_their_trainings():
 def test_patients_a_c_d_and_f_are_sound_as_the_lesson_says():
     broken = {}
     for letter, case in clinic.CASES.items():
-        made = partial(case.encoding, **case.options)
-        broken[letter] = {name for name, text in clinic.properties(made).items() if text}
+        maker = partial(case.encoding, **case.options)
+        broken[letter] = {name for name, text in clinic.properties(maker).items() if text}
     duties = {letter for letter, names in broken.items() if names - {"shift"}}
     assert duties == {"B", "E"}
     assert {letter for letter, names in broken.items() if names == {"shift"}} == {"A", "D", "F"}

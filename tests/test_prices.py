@@ -35,7 +35,7 @@ def model_with(encoding):
     return TinyTransformer(256, encoding, d_model=64, n_layers=2, n_heads=4)
 
 
-def told(price, losses=WON):
+def score_text(price, losses=WON):
     """What is said of a price in a model that was not trained."""
     encoding = price if isinstance(price, PositionalEncoding) else price(64, 4)
     return prices.scored(price, losses, STEEP_LOSSES, [model_with(encoding)])
@@ -99,7 +99,7 @@ def test_drawn_prices_are_trained_and_read_as_encodings_are():
 
 
 def test_a_price_that_wins_and_lasts_is_told_so():
-    text = told(drawn_prices.Tents)
+    text = score_text(drawn_prices.Tents)
     assert "in 2 of 2 seeds" in text and text.endswith("lasts.")
     assert "head 3: likes the key 2 back best" in text
 
@@ -169,7 +169,7 @@ MISTAKES = {
 @pytest.mark.parametrize("name", MISTAKES)
 def test_a_price_that_does_not_win_gets_the_question_that_helps(name):
     by_distance, question = MISTAKES[name]
-    text = told(drawn(by_distance), [(1.9, 1.95), (1.9, 1.9)])
+    text = score_text(drawn(by_distance), [(1.9, 1.95), (1.9, 1.9)])
     assert "in 0 of 2 seeds" in text and "in 1 of 2" in text
     assert question.lower() in text.lower() and text.count("?") >= 1
 
@@ -190,7 +190,7 @@ def test_a_sign_slip_and_a_trained_price_are_told_of_their_own():
     assert "likes its own byte best" in prices.question(RewardsLaterKeys)
     trained = drawn_prices.Tents(64, 4)
     trained.peaks = (5.0, 1.0, 2.0, 3.0)
-    assert "head 1: likes the key 5 back best" in told(trained)
+    assert "head 1: likes the key 5 back best" in score_text(trained)
 
 
 @pytest.mark.parametrize(
@@ -203,7 +203,7 @@ def test_a_sign_slip_and_a_trained_price_are_told_of_their_own():
 )
 def test_a_wrong_sign_of_peaks_or_slopes_is_asked_about(peaks, slopes, words):
     tents = drawn_prices.Tents(64, 4, peaks, slopes)
-    text = told(tents, [(1.9, 1.95), (1.9, 1.9)])
+    text = score_text(tents, [(1.9, 1.95), (1.9, 1.9)])
     assert words in text and text.endswith("?")
 
 
@@ -271,7 +271,7 @@ def test_a_price_that_wins_but_forbids_the_own_key_is_asked_about_it():
         bias = -2.0 * (distance - torch.arange(4)[:, None]).abs()
         return bias.masked_fill(distance == 0, -math.inf)
 
-    text = told(drawn(without_own))
+    text = score_text(drawn(without_own))
     assert "✓" in text and text.endswith("May a head forbid that one?")
 
 
@@ -292,21 +292,21 @@ def test_a_price_of_four_heads_nailed_to_a_key_does_not_pass():
     def one_hot(distance):
         return torch.where(distance == torch.arange(4)[:, None], 0.0, -1e9)
 
-    text = told(drawn(one_hot))
+    text = score_text(drawn(one_hot))
     assert "4 of 4 heads put all their weight on one key" in text
     assert "✓" not in text and "no head attends" in text
-    assert "✓" not in told(drawn_prices.Fixed)
+    assert "✓" not in score_text(drawn_prices.Fixed)
     assert prices.heads_nailed_down(drawn_prices.Tents) == 0
 
 
 def test_a_head_whose_weights_no_byte_moves_does_not_attend():
     steep = model_with(drawn_prices.Tents(64, 4, slopes=(29.0,) * 4))
-    text = told(steep.encoding)
+    text = score_text(steep.encoding)
     assert prices.heads_nailed_down(drawn_prices.Tents(64, 4, slopes=(29.0,) * 4)) == 0
     assert prices.heads_that_attend(steep) == 0 and "✓" not in text and "no head attends" in text
     tents = model_with(drawn_prices.Tents(64, 4))
     assert prices.heads_that_attend(tents) > 0
-    assert told(tents.encoding).endswith("lasts.")
+    assert score_text(tents.encoding).endswith("lasts.")
 
 
 def test_a_price_that_shows_the_next_byte_does_not_pass():
@@ -326,19 +326,19 @@ def test_a_head_that_attends_is_enough_to_pass():
         sharpness = torch.tensor([2.0, 1e9, 1e9, 1e9])[:, None]
         return -sharpness * (distance - torch.arange(4)[:, None]).abs()
 
-    text = told(drawn(three_nailed))
+    text = score_text(drawn(three_nailed))
     assert "3 of 4 heads put all their weight on one key" in text and text.endswith("lasts.")
 
 
 def test_a_price_that_wins_but_sees_keys_that_training_lacked_is_asked_about_them():
     slopes = torch.tensor([2.0, 2.0, 2.0, 0.03])[:, None]
     peaks = torch.tensor([0, 1, 2, 16])[:, None]
-    text = told(drawn(lambda d: -slopes * (d - peaks).abs()))
+    text = score_text(drawn(lambda d: -slopes * (d - peaks).abs()))
     assert "✓" in text and "But: Of 512 equal keys, head 4 gives" in text
 
 
 def test_one_head_moved_does_not_win():
-    text = told(drawn_prices.Tents, [(1.801, 1.801), (1.838, 1.838)])
+    text = score_text(drawn_prices.Tents, [(1.801, 1.801), (1.838, 1.838)])
     assert "in 1 of 2 seeds" in text and "✓" not in text
 
 

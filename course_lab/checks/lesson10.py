@@ -256,9 +256,9 @@ check_least_regret = Check(
                 f"regrets are differences of {what} here",
                 "The exercise asks for nats. Which are in nats, the losses or what you made of "
                 "them?",
-                lambda losses, made=made: _least_regret(made(losses)),
+                lambda losses, changed=changed: _least_regret(changed(losses)),
             )
-            for what, made in (("exp(loss)", torch.exp), ("squared losses", torch.square))
+            for what, changed in (("exp(loss)", torch.exp), ("squared losses", torch.square))
         ),
         Mistake(
             "the best of each row is taken away, (rows,), from losses of (rows, lengths)",
