@@ -573,7 +573,7 @@ ax.set_xscale("log")
 ax.set_xticks(losses.columns, [f"{length} tokens" for length in losses.columns])
 ax.minorticks_off()
 ax.set(ylabel="1 − cosine, without the hand\nof … positions a turn", ylim=(0, None), xlim=(18, 680))
-fig.suptitle("Without the slowest hand, vectors of\n480 tokens change most, of 126 least")
+fig.suptitle("Of five hands the slowest counts most\nin 480 tokens, and least in up to 126")
 described = "; ".join(
     f"{periods[n]:.0f}: {', '.join(f'{value:.3f}' for value in losses.loc[way])}"
     for n, way in enumerate(names)
@@ -588,7 +588,7 @@ plots.show(
 
 # %% [markdown]
 # **Look:** this model learned four hands, each about three times as slow as the one before, and an
-# arc. Without the slowest, vectors of 480 tokens change most, and of 20, 60 and 126 tokens least.
+# arc. Of the five, the slowest counts most in 480 tokens, and least in 20, 60 and 126.
 # Within so few tokens it moves little. Within 480 it moves about as far as the others; that alone
 # does not explain why it counts most there.
 #
@@ -799,8 +799,8 @@ myths.settle(
 # - From one start, three tasks made three orders.
 # - Past the end every way is a guess, and only the error says so.
 # - A fit finds clock hands in nearly any table. So let them forecast unseen rows.
-# - In one encoder's table, from half its rows, four of five did, half a turn ahead. Without the
-#   fifth, the slowest, vectors of 480 tokens change most, of 126 least; its code cuts at 256.
+# - In one encoder's table, from half its rows, four of five did, half a turn ahead. Of the
+#   five, the slowest counts most in 480 tokens, and least in 126; its code cuts at 256.
 #
 # **Read next:** Wang and Chen 2020, arXiv 2010.04903; Shinn 2023,
 # *Phantom oscillations in principal component analysis*.

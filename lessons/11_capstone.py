@@ -204,8 +204,8 @@ for place, how in elsewhere.items():
     print(f"{place}: {sum(named for named, *_ in marks_elsewhere.values())} of {n_sick} sick ones")
 
 # %% [markdown]
-# A test finds only what it varies: far away *and* in pieces, all are found. But for what you
-# invent nobody has numbers to compare with. What then?
+# Far away *and* in pieces, all are found. But for what you invent nobody has numbers to compare
+# with. What then?
 #
 # ## A promise
 #
@@ -930,7 +930,7 @@ myths.settle(
 #
 # - Faults of position may leave no trace in training.
 # - Where you have no right numbers, test a promise: compare the layer with itself.
-# - A test finds only what it varies: starts, lengths, pieces, company, words.
+# - A promise is tested by what may vary: starts, lengths, pieces, company, words.
 # - In this course a decoder's encoding owes six properties; shift is a promise that some give.
 # - A sound encoding may be useless, as `multiplicative` here: place it beside `none`.
 #
