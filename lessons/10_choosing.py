@@ -148,7 +148,7 @@ print("by loss and rise, beaten by nobody:", ", ".join(facts.index[front_of_two.
 # %% [markdown]
 # But an encoding has other costs. Let us add two columns: how many numbers it learns, in a layer
 # 128 wide with 4 heads, and the *memory*, in KiB, of the tensors that this course's attention makes
-# because of it over 64 words.
+# because of it over 64 words. (Other code may make fewer.)
 
 # %%
 from course_utils import measures
@@ -206,9 +206,9 @@ print("beaten, by all four columns:", ", ".join(table.index[~front.numpy()]))
 
 # %% [markdown]
 # **Look:** the number can only grow, since who beats you by four columns has beaten you by two.
-# `sandwich` beats `rope` by three columns; less memory saves `rope`. By four only five are
-# beaten. So
-# the table does not choose. Which costs do *you* pay? Three follow, and each becomes a question.
+# `sandwich` beats `rope` by three columns; less memory saves `rope`. By the means of all four
+# only five are beaten. So the table does not choose. Which costs do *you* pay? Three follow, and
+# each becomes a question.
 #
 # ## The first cost: length
 #
@@ -225,18 +225,18 @@ rope = data.results("stretching").query("reading == @AS_TRAINED and way == 'dire
 rope = rope[rope.encoding == "rope"]
 as_trained = change(rope, {"tuned": 0, "read": 64}, {"tuned": 0, "read": 512})
 tuned = {"tuned": 100, "tuned_at": 512, "read": 512}
-alone_tuned = change(rope, {"tuned": 0, "read": 64}, tuned)
-both_tuned = change(rope, {"tuned": 100, "tuned_at": 64, "read": 64}, tuned)
+control = {"tuned": 100, "tuned_at": 64, "read": 64}
+both_tuned = change(rope, control, tuned)
+by_training_on = change(rope, {"tuned": 0, "read": 64}, control)
 print("RoPE, trained on 64 bytes: 512 bytes at once, less the same text cut to 64, nats a byte")
 print(f"    as trained, {as_trained.repeats} seeds: {as_trained}")
-print(f"    after 100 steps more at 512, less the cut text as trained: {alone_tuned}")
-print(f"    the same, less a control, cut, after 100 steps more at 64: {both_tuned}")
+print(f"    after 100 steps more, at 512, and for the cut text at 64: {both_tuned}")
+print(f"The cut text after these 100 steps, less the same as trained: {by_training_on}")
 
 # %% [markdown]
-# **Look:** as trained, RoPE loses far more at once than cut. After 100 steps at 512 it is 0.06
-# behind the cut text, and 0.03 behind a control that trained on, too. So those who cut, or train on
-# at the length that they read, pay little of the rise. We ask: how long are the *texts*, and may I
-# cut?
+# **Look:** as trained, RoPE loses far more at once than cut. If both train on for as many steps,
+# 0.03 remain. (To train on cost the cut text 0.04 by itself.) So those who cut pay nothing of the
+# rise, and here 100 steps took most of it away. We ask: how long are the *texts*, and may I cut?
 #
 # ## The second cost: training
 #
@@ -302,8 +302,8 @@ plots.show(
 
 # %% [markdown]
 # **Look:** `tents` goes from the lowest loss to the highest. Who is lowest now is open: T5 by the
-# mean, `none` in the second seed. So a lead after 1,200 steps may not last. We ask: how far
-# *behind* the best may a loss be?
+# mean, `none` in the second seed. So a small lead after 1,200 steps should not decide, and even a
+# large one may go. We ask: how far *behind* the best may a loss be?
 #
 # ## The third cost: the kernel
 #
@@ -372,8 +372,9 @@ plots.show(
 
 # %% [markdown]
 # **Look:** softmax cancels what all keys of a query share, so $m j$ is enough. It goes on rising
-# for later words, so these must be hidden. (In bfloat16, which rounds positions past 256, it takes
-# [two numbers](closer/10_in_practice.ipynb).) We allow that, and no more.
+# for later words, so these must be hidden. No bias was stored: ALiBi's memory in our table is a
+# matter of code. (In bfloat16, which rounds positions past 256, it takes
+# [two numbers](closer/10_in_practice.ipynb).) We allow two, and no more.
 #
 # Which kernel does each of the 17 need? That depends on what it adds to the scores:
 
@@ -389,18 +390,18 @@ for kind, rows in facts.groupby("adds", sort=False):
 # ## Five questions
 #
 # Two more. *reads*: an encoder sees later words too. Eight of the 17 were trained so. *starts*: a
-# long chat keeps keys and values in a *cache*. If it drops the oldest, positions may run on, and
-# what it holds starts anywhere. (A cut text's pieces are read from 0.)
+# long chat keeps the keys of its last words in a *cache*. Say 64 of 10,000: their positions are
+# 9,936 to 9,999. Are the weights still those of 0 to 63? (A cut text's pieces are read from 0.)
 #
 # *Clearly* means: with the whole 95 % interval. A single answer strikes out:
 
 # %% tags=["plumbing"]
 # One answer to each question, whom it strikes out, and how many
 rules = {
-    "reads": ("both ways", "those not trained so"),
+    "reads": ("both ways", "those that we did not train so"),
     "texts": ("16 times as long", "those that clearly rise by more than 0.1"),
     "starts": ("anywhere", "those whose weights change as positions move"),
-    "attention": ("plain", "those that two numbers more do not make"),
+    "attention": ("plain", "those that need more than two numbers more"),
     "behind": (0.1, "those clearly more above the best left"),
 }
 rows = [
@@ -437,13 +438,13 @@ explorers.chooser(reads="both ways", texts="16 times as long", attention="plain"
 #
 # ## The answer in one picture
 #
-# So which one? First a long text in a plain kernel: ALiBi reads 1,024 bytes at once, RoPE the same
-# text cut to 64.
+# So which one? First a long text in a plain kernel: `steep`, ALiBi with steeper slopes, reads 1,024
+# bytes at once, RoPE the same text cut to 64.
 
 # %%
 guess = widgets.predict(
     "After 1,200 steps at 64 bytes: whose loss is lower there?",
-    ["ALiBi's, by more than 0.1", "they are within 0.1", "RoPE's, by more than 0.1"],
+    ["steep's, by more than 0.1", "they are within 0.1", "RoPE's, by more than 0.1"],
 )
 
 # %% [markdown]
@@ -455,7 +456,7 @@ jobs = dict(chooser.JOBS)
 
 # %% tags=["plumbing", "readme", "picture"]
 # Who is left for which job, in order
-YARDSTICK, SHOWN = 0.1, 4  # nats; how many of those left get a box
+YARDSTICK, SHOWN = 0.1, 3  # nats; how many of those left get a box
 SHORT = {
     chooser.MAY_CUT: "may cut",
     "4 times as long": "256 bytes",
@@ -466,19 +467,21 @@ SHORT = {
     "anywhere": "any start",
 }
 BLUE, PALE, WIDTH = "#a9cfe6", "#e6f2f9", 1.45  # of a box and the gap after it
-LABEL, BRACKET = -3.0, -3.2  # where the jobs' names start, and the line beside them
+LABEL, BRACKET = -3.15, -3.3  # where the jobs' names start, and the line beside them
+CUT_ROPE, STEEP = 3.1, 4.1  # places of the boxes of two that are no candidates
 asked = {job: dict(answers) for job, answers in jobs.items()}
 within = {job: answers.pop(chooser.BEHIND, YARDSTICK) for job, answers in asked.items()}
 left = {job: chooser.remaining(within[job], **answers) for job, answers in asked.items()}
 kernels = [SHORT[answers.get("attention", "any")] for answers in asked.values()]
 uncut = usual[usual.reading == AS_TRAINED]
 cut = {"encoding": "rope", "read": 64}  # what RoPE loses on a text that it reads cut
-against_alibi = change(uncut, {"encoding": "alibi", "read": 1024}, cut)
-whose = "ALiBi's" if against_alibi.mean > 0 else "RoPE's"
-far_apart = abs(against_alibi.mean) > 0.1
+with_steep = pd.concat([uncut, chooser.steep_rows()])
+cut_less_steep = change(with_steep, {"encoding": "steep", "read": 1024}, cut)
+whose = "steep's" if cut_less_steep.mean > 0 else "RoPE's"
+far_apart = abs(cut_less_steep.mean) > 0.1
 guess.reveal(f"{whose}, by more than 0.1" if far_apart else "they are within 0.1")
 fig, ax = plt.subplots(figsize=(10, 0.75 * len(jobs) + 1.1))
-ax.set(xlim=(-3.6, 7.3), ylim=(len(jobs) + 0.3, -0.95))
+ax.set(xlim=(-3.7, 7.4), ylim=(len(jobs) + 0.3, -0.95))
 ax.set_axis_off()
 
 
@@ -521,19 +524,25 @@ for y, (job, answers) in enumerate(asked.items()):
     fits = f"{n_fit} fit" if n_fit != 1 else "1 fits"
     n_behind = n_fit - len(left[job])
     fits += f", {n_behind} too far behind" if n_behind else ""
+    gaps = chooser.behind_best(**answers)
     ax.text(
         LABEL, y - 0.15, job.removesuffix(f", {kernels[y]}"), size=12, weight="bold", va="center"
     )
     under = [f"{', '.join(others) or 'any'}: {fits}"]
+    if more := left[job][SHOWN:]:
+        unsure = [name for name in more if is_undecided(gaps[name], job)]
+        words = f"{len(more)} more to +{gaps[more[-1]].mean:.3f}"
+        under.append(words + (f" (dotted: {', '.join(unsure)})" if unsure else ""))
     read = 64 * chooser.TIMES[answers.get("texts", "as in training")]
     if read > 64 and "reads" not in answers and left[job]:
-        gaps = {"cut rope": change(uncut, {"encoding": left[job][0], "read": read}, cut)}
+        compared = {"rope, cut": change(uncut, {"encoding": left[job][0], "read": read}, cut)}
         if steep := chooser.steep(within[job], **answers):
-            gaps["steep"] = steep.behind
-        beside[job] = ", ".join(f"{name} {signed(gap)}" for name, gap in gaps.items())
-        under.append(", ".join(f"{name} {signed(gap).split()[0]}" for name, gap in gaps.items()))
+            compared["steep"] = steep.behind
+        for x, (name, gap) in zip((CUT_ROPE, STEEP), compared.items(), strict=False):
+            style = {"facecolor": "white", "edgecolor": "tab:orange"}
+            draw_box(x, y, name, signed(gap), **style)
+        beside[job] = ", ".join(f"{name} {signed(gap)}" for name, gap in compared.items())
     ax.text(LABEL, y + 0.03, "\n".join(under), size=9, color="0.15", va="top")
-    gaps = chooser.behind_best(**answers)
     loss = chooser.facts(answers.get("reads", chooser.CAUSAL))
     loss = loss[f"loss_{chooser.TIMES[answers.get('texts', 'as in training')]}"]
     for x, name in enumerate(left[job][:SHOWN]):
@@ -541,16 +550,12 @@ for y, (job, answers) in enumerate(asked.items()):
         draw_box(x, y, name, number, **frame_of(x, gaps[name], job))
     if not left[job]:
         ax.text(0.07, y, "nobody", va="center", size=11)
-    if more := left[job][SHOWN:]:
-        unsure = [name for name in more if is_undecided(gaps[name], job)]
-        words = [f"{len(more)} more,", f"to +{gaps[more[-1]].mean:.3f}"]
-        words += [f"(undecided: {', '.join(unsure)})"] if unsure else []
-        ax.text(5.87, y, "\n".join(words), va="center", size=9)
-ax.text(0, -0.65, "left: the first with its loss, others with how much more", va="center", size=10)
+ax.text(0, -0.65, "left: the first, others with how much more", va="center", size=10)
+ax.text(WIDTH * CUT_ROPE, -0.65, "beside it, less the first", va="center", size=10)
 hardly = chooser.facts(chooser.BOTH_WAYS)["loss"][["sinusoidal", "learned"]]
 notes = [
     "Blue: the whole interval is within the job's behind, by default 0.1 nats, of the first. "
-    "Dotted: it crosses that. Steep: drawn by us.",
+    "Dotted: it crosses that. Orange: no candidates.",
     "An encoder's losses are of hidden bytes, three seeds: compare them with each other. There "
     + " and ".join(f"{name} ({mean:.1f})" for name, mean in hardly.items())
     + " had hardly learned.",
@@ -558,8 +563,8 @@ notes = [
 ]
 ax.text(BRACKET, len(jobs) - 0.4, "\n".join(notes), size=9, color="0.3", va="top")
 ax.set_title(
-    "After 1,200 steps: a plain kernel leaves RoPE, and for long texts uncut ALiBi,\n"
-    "which RoPE beats on cut ones. With other kernels several are left"
+    "After 1,200 steps a plain kernel leaves RoPE and xPos, and ALiBi for long texts uncut,\n"
+    "far behind RoPE on the same texts cut. With other kernels several are left"
 )
 plots.show(
     fig,
@@ -572,19 +577,20 @@ plots.show(
 )
 
 # %% [markdown]
-# **Look:** RoPE is not wrong, and the first picture charged it for what need not be done: cut, it
-# reads a long text better than ALiBi does uncut, and about as well as the best does. (A task that
-# needs what was cut away cannot cut.) Of the 17, a sliding cache was run with RoPE and ALiBi only
+# **Look:** RoPE is not wrong. The first picture charged it for what need not be done: cut, it reads
+# a long text better than ALiBi does uncut. xPos is level with it, and takes more memory. (A task
+# that needs what was cut away cannot cut. Whether others use it, no loss here shows.) In a sliding
+# cache that is not all: SmolLM2 needs its first tokens
 # ([closer look](closer/10_in_practice.ipynb)).
 
 
 # %% [markdown]
 # ## Exercises
 #
-# **Exercise 1 ★ The least regret.** You do not know your texts' length. Your *regret*, at
-# a length, is how many nats you lose there against the encoding that is best there. Write
-# `least_regret(losses)`: `losses` is a tensor (encodings, lengths). Return, as an int, the row
-# whose largest regret is the smallest. If several are equal: the first.
+# **Exercise 1 ★ The least regret.** You do not know your texts' length. Your *regret*, at a length,
+# is how many nats you lose against the best encoding there. Write `least_regret(losses)`, losses
+# (encodings, lengths). Return, as an int, the row of the smallest largest regret, the first if
+# several are equal.
 
 
 # %% tags=["stub"]
@@ -608,15 +614,21 @@ check_least_regret(least_regret)
 trained = usual[usual.reading == AS_TRAINED]
 every_length = trained.groupby(["encoding", "read"]).loss.mean().unstack()  # 32 to 2048 bytes
 if check_least_regret.verdict(least_regret).kind == "right":
+    in_plain_kernel = every_length.loc[chooser.remaining(attention="plain")]
+    cut_rope = every_length.loc["rope"].copy()
+    cut_rope[cut_rope.index > 64] = cut_rope[64]
     among = {
-        "of the 17": every_length.index,
-        "in a plain kernel": chooser.remaining(attention="plain"),
+        "of the 17": every_length,
+        "in a plain kernel": in_plain_kernel,
+        "with a row for RoPE, cut": pd.concat(
+            [in_plain_kernel, pd.DataFrame({"rope, cut": cut_rope}).T]
+        ),
     }
-    for who, names in among.items():
-        losses = torch.tensor(every_length.loc[names].to_numpy())
+    for who, rows in among.items():
+        losses = torch.tensor(rows.to_numpy())
         row = int(least_regret(losses))
         regret = (losses - losses.amin(0)).amax(1)[row]
-        print(f"{who}: {names[row]}, at most {regret:.3f} nats from the best of these")
+        print(f"{who}: {rows.index[row]}, at most {regret:.3f} nats from the best of these")
 
 
 # %% [markdown]
@@ -791,15 +803,16 @@ myths.settle(
 # %% [markdown]
 # ## In five lines
 #
-# After 1,200 steps, in a plain kernel unless named:
+# 1,200 steps on texts of 64 bytes, a plain kernel unless named:
 #
 # - A language model: RoPE; cut texts that are longer than in training, or train on with longer
 #   ones. In any kernel DeBERTa is 0.03 lower.
-# - Long texts uncut: ALiBi, at 64 bytes 1.40 against RoPE's 1.25. At 1024 cut RoPE and `steep` were
-#   clearly lower.
+# - Long texts uncut: ALiBi, at 64 bytes 1.40 against RoPE's 1.25. At 1024 cut RoPE and ALiBi with
+#   steeper slopes were clearly lower.
 # - Uncut, in a kernel that takes a bias: Sandwich, T5, again behind these two. In any:
 #   Transformer-XL, DeBERTa.
-# - An encoder: RoPE; two others hardly learned. In any kernel: Transformer-XL, perhaps DeBERTa.
+# - An encoder: RoPE, of three tried; the two others hardly learned. In any kernel: Transformer-XL,
+#   perhaps DeBERTa.
 # - Not measured: large models, images.
 #
 # **Read next:** [RoPE in some layers](https://arxiv.org/abs/2501.18795).

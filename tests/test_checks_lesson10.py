@@ -1089,7 +1089,7 @@ test_wrong_favourites_get_a_fitting_word = wrong_answers(
             (a_over_b, "w is a / b"),
             (upper_of_all_rows, "one bound is the same for all"),
             (lower_of_all_rows, "one bound is the same for all"),
-            (both_of_all_rows, "have got lost"),
+            (both_of_all_rows, "no row that has a rival"),
             (half_between_all, "thrown together"),
             (middle_of_each_side, "the middle bound"),
             (mean_of_each_side, "the mean of the bounds"),

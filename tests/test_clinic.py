@@ -1142,3 +1142,23 @@ def test_an_open_patient_is_a_model_of_bytes():
     assert isinstance(clinic.patient("A"), TinyTransformer)
     with pytest.raises(ValueError, match="letter"):
         clinic.patient("G")
+
+
+class SameForAllKeys(PositionalEncoding):
+    """A learned bias that softmax cancels: each key of a query gets the same."""
+
+    def __init__(self, d_model, n_heads):
+        super().__init__(d_model, n_heads)
+        self.height = torch.nn.Parameter(torch.ones(n_heads, 1))
+
+    def bias_by_offset(self, offsets):
+        return self.height * torch.ones(len(offsets), device=offsets.device)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_encoding_but_none_makes_the_order_count_in_one_layer(name):
+    assert clinic.order_counts(name) == (name != "none")
+
+
+def test_a_bias_that_all_keys_share_leaves_the_order_without_effect():
+    assert not clinic.order_counts(SameForAllKeys)

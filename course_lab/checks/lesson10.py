@@ -205,6 +205,7 @@ check_least_regret = Check(
         _table([4.9, 5.0], [4.3, 5.2], [4.0, 5.28]),
         _table([1.0, 2.004], [2.0, 1.0]),  # regrets of 1.004 and of 1.000
         _table([1.0, 2.0006], [2.0, 1.0], [3.0, 3.0]),  # of 1.0006 and of 1.0000
+        _table([1.0, 2.0002], [2.0, 1.0], [3.0, 3.0]),  # of 1.0002 and of 1.0000
         # The least sum of squares, range, deviation, mean and sum with the mean: five other rows.
         _table(
             *([2.4, 4.1, 2.0, 3.9], [2.8, 4.1, 5.3, 1.3], [2.8, 4.7, 1.1, 2.3]),
@@ -322,7 +323,10 @@ check_least_regret = Check(
             "largest regrets that differ a little are equal here, by rounding or by a margin",
             "Which of two rows would you take whose largest regrets are 1.004 and 1.000?",
             *(_within(margin) for margin in (0.01, 0.005, 0.001)),
-            lambda losses: int(_regrets(losses).amax(1).round(decimals=2).argmin()),
+            *(
+                lambda losses, n=n: int(_regrets(losses).amax(1).round(decimals=n).argmin())
+                for n in (2, 3)
+            ),
         ),
         Mistake(
             "these are all rows of the least regret",
@@ -767,14 +771,22 @@ def _limits(costs: Tensor) -> tuple[Tensor, Tensor]:
     )
 
 
-def _any_weight_below_one(costs: Tensor) -> Tensor:
+def _some_weight_between(costs: Tensor, least: float, most: float) -> Tensor:
+    """Return which rows cost least for some weight between these two."""
     upper, lower = _limits(costs)
-    return lower < upper.clamp(max=1)
+    return lower.clamp(min=least) < upper.clamp(max=most)
 
 
-def _any_weight_above_zero(costs: Tensor) -> Tensor:
-    upper, lower = _limits(costs)
-    return lower.clamp(min=0) < upper
+def _upper_bounds_below_zero_dropped(costs: Tensor) -> Tensor:
+    slope, bound = _bounds(costs)
+    return _between(costs, bound, (slope > 0) & (bound > 0), slope < 0)
+
+
+def _every_rival_on_both_sides(costs: Tensor) -> Tensor:
+    """Return what follows if signs are ignored, and nan is filled with ∞ and −∞."""
+    bound = _own_bounds(costs)
+    upper, lower = bound.nan_to_num(torch.inf).amin(1), bound.nan_to_num(-torch.inf).amax(1)
+    return lower.clamp(min=0) < upper.clamp(max=1)
 
 
 def _both_bounds_inside(costs: Tensor) -> Tensor:
@@ -1387,12 +1399,36 @@ check_somebodys_favourite = Check(
         Mistake(
             "weights above 1 are let in here",
             "An upper bound may lie above 1. Which weights are there at all?",
-            _any_weight_above_zero,
+            partial(_some_weight_between, least=0, most=torch.inf),
+            partial(_some_weight_between, least=0, most=2),
         ),
         Mistake(
             "weights below 0 are let in here",
             "A lower bound may lie below 0. Which weights are there at all?",
-            _any_weight_below_one,
+            partial(_some_weight_between, least=-torch.inf, most=1),
+            partial(_some_weight_between, least=-1, most=1),
+            partial(_some_weight_between, least=-1, most=2),
+        ),
+        Mistake(
+            "weights near 0 and near 1 are left out",
+            "A row may have its turn between 0.9999 and 1 only. Which weights are there at all?",
+            *(
+                partial(_some_weight_between, least=margin, most=1 - margin)
+                for margin in (1e-6, 0.001, 0.01)
+            ),
+        ),
+        Mistake(
+            "upper bounds below 0 are dropped",
+            "A rival wants w to be at most −1. Can the row be cheaper than it at any weight, and "
+            "may you forget that?",
+            _upper_bounds_below_zero_dropped,
+        ),
+        Mistake(
+            "no row that has a rival is marked",
+            "A rival says w ≤ 0.6. Does it say w ≥ 0.6 as well? On what does it depend which? And "
+            "if you sort them: amin and amax without a dimension look at the whole table.",
+            _every_rival_on_both_sides,
+            _extremes_of_all_rows,
         ),
         Mistake(
             "both bounds have to lie between 0 and 1 here",
@@ -1600,7 +1636,6 @@ check_somebodys_favourite = Check(
             "the rows have got lost: one bound is the same for all of them",
             "amin and amax without a dimension look at the whole table. Over which dimension "
             "are a row's rivals?",
-            _extremes_of_all_rows,
             partial(_one_side_of_all_rows, side="upper"),
             partial(_one_side_of_all_rows, side="lower"),
         ),

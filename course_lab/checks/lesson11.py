@@ -256,6 +256,11 @@ def _near_and_far(
     return _weights(layer, x), _weights(layer, x, start)
 
 
+def _of_zeros(layer: MultiHeadAttention, start: int) -> bool:
+    x = torch.zeros_like(clinic.words(layer, n=16))
+    return _same(_weights(layer, x), _weights(layer, x, start))
+
+
 def _apart(layer: MultiHeadAttention, start: int) -> Tensor:
     """How far each weight is off at start, (1, heads, 16, 16)."""
     near, far = _near_and_far(layer, start)
@@ -730,6 +735,8 @@ check_anywhere = Check(
             partial(_begins_at, begin=lambda start: start // 2),
             partial(_begins_at, begin=lambda start: start * 16),
             partial(_begins_at, begin=lambda start: -start),
+            partial(_begins_at, begin=lambda start: min(start, 4096)),
+            partial(_begins_at, begin=lambda start: start % 4096),
         ),
         Mistake(
             "it moves the words, and not their positions",
@@ -860,6 +867,17 @@ check_anywhere = Check(
             "If all keys are the same but for their place, which faults leave the weights as they "
             "were?",
             lambda layer, start: _same(*_near_and_far(layer, start, same=True)),
+        ),
+        Mistake(
+            "its text says nothing: all its words are zeros",
+            "Queries and keys of a zero are zeros. Which faults leave the weights as they were? "
+            "clinic.words makes words that differ.",
+            _of_zeros,
+        ),
+        Mistake(
+            "it begins its second text at one place, whatever the start is",
+            "Does your function use its argument start?",
+            *(partial(_begins_at, begin=lambda start, place=place: place) for place in (1, 100)),
         ),
         Mistake(
             "it asks for one implementation's numbers, and healthy layers have others",
@@ -1011,11 +1029,13 @@ check_anywhere = Check(
             _after_other_words,
         ),
         Mistake(
-            "weights are rounded, and then have to be equal",
-            "0.0625 and 0.0626: what are they to three digits? By how much may two weights differ?",
+            "weights are rounded and then have to be equal, or many small differences are summed",
+            "0.0625 and 0.0626: what are they to three digits? By how much may two weights differ, "
+            "and by how much 1,024 of them together?",
             lambda layer, start: torch.equal(
                 *(w.round(decimals=3) for w in _near_and_far(layer, start))
             ),
+            lambda layer, start: bool(_apart(layer, start).sum() < CLOSE),
         ),
         Mistake(
             "it compares sums over queries",

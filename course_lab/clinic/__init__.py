@@ -20,7 +20,7 @@ from course_lab.clinic.held_back import (
 )
 from course_lab.clinic.layers import layer, words
 from course_lab.clinic.open_patients import CASES, board, patient, twin, visit
-from course_lab.clinic.properties import PROPERTIES, properties, sound
+from course_lab.clinic.properties import PROPERTIES, order_counts, properties, sound
 
 __all__ = [
     "CASES",
@@ -33,6 +33,7 @@ __all__ = [
     "grade_beside_reference",
     "healthy",
     "layer",
+    "order_counts",
     "patient",
     "properties",
     "smallest_starts",
