@@ -430,7 +430,8 @@ class Mine(PositionalEncoding):
     slopes = (2, 1, 0.5, 0.25)
 
     def bias_by_offset(self, offsets):  # (n,) → (4, n)
-        peaks, slopes = torch.tensor([self.peaks, self.slopes], dtype=torch.float)[..., None]
+        numbers = torch.tensor([self.peaks, self.slopes], device=offsets.device)
+        peaks, slopes = numbers[..., None]
         return -slopes * (offsets.abs() - peaks).abs()
 
 
@@ -442,7 +443,8 @@ class Mine(PositionalEncoding):
     slopes = (2.0, 2.0, 2.0, 2.0)
 
     def bias_by_offset(self, offsets):
-        peaks, slopes = torch.tensor([self.peaks, self.slopes], dtype=torch.float)[..., None]
+        numbers = torch.tensor([self.peaks, self.slopes], device=offsets.device)
+        peaks, slopes = numbers[..., None]
         return -slopes * (offsets.abs() - peaks).abs()
 
 

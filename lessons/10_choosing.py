@@ -148,14 +148,14 @@ print("by loss and rise, beaten by nobody:", ", ".join(facts.index[front_of_two.
 # %% [markdown]
 # But an encoding has other costs. Let us add two columns: how many numbers it learns, in a layer
 # 128 wide with 4 heads, and the *memory*, in KiB, of the tensors that this course's attention makes
-# because of it over 64 words. (Other code may make fewer.)
+# because of it over 64 words, on a CPU. (Other code may make fewer.)
 
 # %%
 from course_utils import measures
 
 extra = {}
 for name in facts.index:
-    card = measures.passport(name, length=64, batch=1, causal=True, device=device, max_len=64)
+    card = measures.passport(name, length=64, batch=1, causal=True, max_len=64)
     extra[name] = {"learned": card["parameters"], "memory": card["extra_bytes"] / 1024}  # KiB
 table = facts[["loss", "rise"]].join(pd.DataFrame(extra).T)
 table.loc[["deberta", "transformer_xl", "sandwich", "rope", "alibi"]].round(2)
@@ -589,8 +589,8 @@ plots.show(
 #
 # **Exercise 1 ★ The least regret.** You do not know your texts' length. Your *regret*, at a length,
 # is how many nats you lose against the best encoding there. Write `least_regret(losses)`, losses
-# (encodings, lengths). Return, as an int, the row of the smallest largest regret, the first if
-# several are equal.
+# (encodings, lengths). Return, as an int, the row of the smallest largest regret, the first of
+# equals.
 
 
 # %% tags=["stub"]
@@ -681,7 +681,7 @@ if check_somebodys_favourite.verdict(somebodys_favourite).kind == "right":
 
     wins = {}
     for words in (64, 256):
-        prices = {"length": words, "max_len": words, "batch": 1, "causal": True, "device": device}
+        prices = {"length": words, "max_len": words, "batch": 1, "causal": True}
         memory = pd.Series(
             {name: measures.passport(name, **prices)["extra_bytes"] / 1024 for name in table.index}
         )

@@ -76,14 +76,15 @@ def passport(
             run()
         with _Costs() as plain_costs:
             run_plain()
-        longest, longest_tried = _longest(copy.deepcopy(encoding).cpu())
+        on_cpu = copy.deepcopy(encoding).cpu()  # where positions past a table are refused
+        longest, longest_tried = _longest(on_cpu)
         return {
             "name": name,
             "doors": encoding.doors,
             "causal": causal,
             "parameters": sum(parameter.numel() for parameter in encoding.parameters()),
             "buffers": sum(buffer.numel() for buffer in encoding.buffers()),
-            "shift_error": _shift_error(encoding, x[:, :SHIFTED_TOKENS], causal),
+            "shift_error": _shift_error(on_cpu, x[:, :SHIFTED_TOKENS].cpu(), causal),
             "extra_flops": costs.flops - plain_costs.flops,
             "extra_bytes": costs.bytes - plain_costs.bytes,
             "time_ratio": _time_ratio(run, run_plain, picked),

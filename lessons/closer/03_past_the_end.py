@@ -71,10 +71,11 @@ with torch.no_grad():
         "decompose": loss_with(decomposed_table(known, 128)),
         "mean row": loss_with(torch.cat([known, known.mean(0).expand(64, -1)])),
     }
-    model.blocks[0].attention.encoding = create("learned", d_model=128, n_heads=4, max_len=64)
-    model.blocks[0].attention.encoding.table.data.copy_(known)
-    cut = torch.cat([pieces.tokens[:, 64:]]), pieces.targets[:, 64:]
-    byte_losses["just cut, from 0 again"] = tasks.loss(model, tasks.Examples(*cut)).item()
+    of_64_rows = create("learned", d_model=128, n_heads=4, max_len=64).to(device)
+    of_64_rows.table.data.copy_(known)
+    model.blocks[0].attention.encoding = of_64_rows
+    cut = tasks.Examples(pieces.tokens[:, 64:], pieces.targets[:, 64:])
+    byte_losses["just cut, from 0 again"] = tasks.loss(model, cut).item()
 for name, value in byte_losses.items():
     print(f"{name:24} {value:.1f} nats a byte")
 

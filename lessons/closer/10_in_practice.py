@@ -407,9 +407,7 @@ plots.show(
 lengths, names = (64, 256, 1024), ("sinusoidal", "rope", "alibi", "transformer_xl", "cope")
 extra = {
     name: [
-        measures.passport(name, length=n, batch=1, causal=True, device=device, max_len=1024)[
-            "extra_bytes"
-        ]
+        measures.passport(name, length=n, batch=1, causal=True, max_len=1024)["extra_bytes"]
         for n in lengths
     ]
     for name in names
@@ -602,7 +600,7 @@ for p in (1, 10, 100, 1000):
 
 # %%
 for name in ("learned", "sinusoidal", "rope", "alibi"):
-    passport = measures.passport(name, length=16, batch=1, causal=True, device=device, max_len=64)
+    passport = measures.passport(name, length=16, batch=1, causal=True, max_len=64)
     end = f"{passport['longest']} words" if passport["longest"] else "no end was found"
     print(f"{name:11} made with max_len=64: {end}")
 

@@ -388,7 +388,7 @@ def good_for(name):
 
 def cost(name, n):
     """What one causal layer pays for an encoding at n words."""
-    return measures.passport(name, length=n, batch=1, causal=True, device=device, max_len=n)
+    return measures.passport(name, length=n, batch=1, causal=True, max_len=n)
 
 
 costs = {name: cost(name, 256) for name in facts.index}
@@ -448,8 +448,8 @@ myths = Myths(
         ),
         "C63": Claim(
             "RoPE costs medium, ALiBi little.",
-            scope="bytes of tensors that one causal layer, 128 wide with 4 heads, makes because of "
-            "it, 64 to 2048 words; little: fewer than for RoPE",
+            scope="bytes of tensors that one causal layer, 128 wide with 4 heads, makes on a CPU "
+            "because of it, 64 to 2048 words; little: fewer than for RoPE",
             evidence="exact",
             choice="how long the texts are",
         ),
