@@ -61,8 +61,7 @@ class NumberByOffset(PositionalEncoding):
 # - the token at **place 0**, from every token;
 # - the token at **place 3**, from there on.
 #
-# A **place** counts from the text's first token. (Nine runs take about half a minute. The offsets'
-# numbers have 5 times the learning rate of the rest.)
+# A **place** counts from the text's first token. (Nine runs take about half a minute.)
 
 # %%
 from course_lab import widgets
@@ -88,7 +87,7 @@ def learn(task, seed):
     def loss():
         return tasks.loss(model, rows(batch=32).to(device))
 
-    faster = {"encoding.table": 5.0}
+    faster = {"encoding.table": 5.0}  # times the learning rate
     fit(model, loss, 150, lr=1e-2, bar=False, faster=faster)
     return model, tasks.accuracy(model, rows(batch=500).to(device))
 
@@ -153,16 +152,17 @@ plots.show(
 )
 
 # %% [markdown]
-# **Look:** it does find place 0. On the right, a head likes each farther key more, and the farthest
-# earlier key *is* place 0. **The edge of the text is a place.** Place 3 is at no edge.
+# **Look:** it does find place 0. On the right a head likes each farther key more, and the farthest
+# *is* place 0. **The edge of the text is a place.** Place 3 is at no edge.
 #
 # ## Move the text
 #
 # Encodings so far add a vector to the word at position $i$: a row of a learned table, or sinusoids.
 # Trained as above, both learn all three tasks. So why not name the places?
 #
-# Each model now reads such texts 50 positions on. A token keeps its *place* in the text. Its
-# **position**, the number that the model is given, is 50 higher.
+# Now each model reads such texts 50 positions on. A token keeps its *place*; its **position**, the
+# number that the model is given, is 50 higher. (*Counting alone* sees no order: it names the
+# commonest token before the query, or the query's own if asked for it.)
 
 # %% tags=["plumbing", "picture"]
 # The grid
@@ -255,23 +255,28 @@ plots.show(
     "Share of right answers in three tasks (before, place 0, place 3): of who counts alone, and of "
     f"four models, worst of three seeds. {described}. The last was trained for 1,500 steps on "
     "texts that start anywhere from 0 to 55, so that all rows to 63 learned; the others for 150 "
-    "steps at 0 to 8.",
+    "steps at 0 to 8. The rows below the second white line are recorded runs.",
 )
 
 # %% [markdown]
 # **Look:** fifty positions on, a table and sinusoids trained at 0 to 8 lose even the token before.
-# Numbers for offsets answer as before: a move changes no $j - i$. A scheme that sees of positions
-# only $j - i$ is **relative**.
+# Would it help to be trained at all positions? The last row's table read texts that start at 0 to
+# 55, for 1,500 steps. It keeps the token before, and place 0, which has the edge. But it misses
+# place 3 in both panels: its positions no longer tell the place.
 #
-# Would it help a table to be trained at all positions? The last row read texts that start at 0 to
-# 55. It keeps the token before, and place 0, which has the edge. But it misses place 3 in both
-# panels: its positions no longer tell the place.
+# Numbers for offsets answer as before, since no offset has changed:
+
+# %%
+moved = torch.arange(4) + 50
+print(moved - moved[:, None])  # j − i: a row for each query, a column for each key
+
+# %% [markdown]
+# A scheme that sees of positions only $j - i$ is **relative**.
 #
 # ## Straight lines
 #
-# So why use anything but offsets? The fear: they cannot name a place. Ours missed place 3. It did
-# worse there than *counting alone*, which names the commonest token before the query (or the
-# query's own, where that is asked for). Is place 3 out of reach?
+# So why use anything but offsets? The fear: they cannot name a place. Ours missed place 3, and did
+# worse there than counting. Is it out of reach?
 #
 # For one head it is. Seen from query 4, place 3 is at offset $-1$, which must beat $-2$. From query
 # 5 it is at $-2$, which must beat $-1$. Could several heads do it together?
@@ -454,8 +459,8 @@ plots.show(
 
 # %% [markdown]
 # **Look:** training climbs to place 1 in 1,500 steps, and to place 2 in 5,000, in most seeds. At
-# place 3 even 5,000 end near what counting alone gets. (Adam misses the four factors even where
-# nothing else is learned. One step of Newton's method finds them:
+# place 3 even 5,000 end near what counting alone gets. (In 1,500 steps Adam misses the four factors
+# even where nothing else is learned. One step of Newton's method finds them:
 # [up the ladder](closer/04_up_the_ladder.ipynb).)
 #
 # ## A vector for each offset
@@ -484,7 +489,7 @@ size = f"{4 * 1024**2 * 64 // 2**20} MiB"  # float32
 print(f"1,024 tokens, d = 64: `vectors` fills {size}")
 clipped = (torch.arange(7) - torch.arange(7)[:, None]).clamp(-2, 2)
 fig, ax = plt.subplots(figsize=(4.6, 3.6))
-look = {"form": ".0f", "signed": True, "limit": 2, "equal": True}
+look = {"form": ".0f", "signed": True, "limit": 4, "equal": True}
 figures.numbered(ax, clipped.float(), range(7), range(7), **look)
 stairs = [(0, 2), (1, 2), (1, 3), (2, 3), (2, 4), (3, 4), (3, 5), (4, 5), (4, 6), (5, 6), (5, 7)]
 for corner in (stairs, [(7 - x, 7 - y) for x, y in stairs]):
@@ -572,8 +577,9 @@ plots.show(
 )
 
 # %% [markdown]
-# **Look:** two of Shaw's layers do, in each of three seeds; with numbers most seeds fall short. No
-# single layer here does. (One of Shaw's does in 6,000 steps at a smaller rate: *up the ladder*.)
+# **Look:** two of Shaw's layers name place 3, in each of three seeds; with numbers most seeds fall
+# short. No single layer here does in 1,500 steps. (One of Shaw's does in 6,000 at a smaller rate:
+# *up the ladder*.)
 #
 # How do Shaw's two layers do it? In layer 2 a head gives key 3 almost all its weight, from each
 # query. By its offset? After training we take the offsets out of layer 2's scores.
@@ -627,9 +633,9 @@ plots.show(
 
 # %% [markdown]
 # **Look:** without offsets in its scores, layer 2 still finds key 3. So it knows the key by what
-# layer 1 wrote into it, and that came through door 4: without it, key 3 is lost. In layer 1 query
-# $i$ sums up the $a^V$ of offsets 0 to $-i$, so that each place gets another sum. The edge of the
-# text again!
+# layer 1 wrote there, and that came through door 4: without it key 3 is lost. In layer 1 query $i$
+# sums up the $a^V$ of offsets 0 to $-i$, so that each place gets another sum. The edge of the text
+# again!
 #
 # ## The price
 #
@@ -650,7 +656,7 @@ for name, (numbers, color) in curves.items():
     ax.plot(n, numbers, color=color, label=f"{name} = {numbers[-1]:,}")
 ax.legend(loc="upper left", title=f"at n = {len(n):,}")
 ax.yaxis.set_major_formatter("{x:,.0f}")
-ax.set(xlabel="tokens n", ylabel="one head of one layer")
+ax.set(xlabel="tokens n", ylabel="in one head of one layer")
 ax.set_title("An offset enters n² scores, a position n words")
 plots.show(
     fig,
@@ -704,9 +710,9 @@ myths.settle(
 #
 # - An offset is told by a number (T5) or a vector (Shaw, in the sum, too); it survives a move.
 # - The farthest earlier key is place 0. The edge of the text is a place.
-# - Straight slopes climb from there: here a head more for each place, and larger factors.
+# - Straight slopes climb from there: here a head more a place, and larger factors.
 # - Four given slopes name place 3 by algebra, not by 5,000 steps of Adam. Two of Shaw's layers
-#   learn it: the first writes places into words by door 4, the second reads them.
+#   learn it: one writes places, by door 4; one reads.
 # - An offset belongs to a score: $n^2$ without a mask, though only $2n - 1$ offsets occur.
 #
 # **Read next:** Shaw et al. 2018, arXiv 1803.02155; Raffel et al. 2019, 1910.10683.

@@ -30,9 +30,7 @@ from course_lab import figures
 from course_lab.checks.lesson04 import check_single_out
 from course_lab.straight_heads import (
     best_readout,
-    counted,
     keys_asked,
-    learned_readouts,
     newton_step,
     share_right,
     straight_weights,
@@ -115,8 +113,8 @@ for place, slopes in (*RUNGS.items(), (3, (6, 3, 2, 1))):
     print(f"place {place}, slopes {slopes}: bears noise of", bears(slopes, place))
 
 # %% [markdown]
-# **Look:** each rung bears ten to a hundred times less. Slopes that differ more have smaller
-# factors, and bear more.
+# **Look:** each rung bears less. At place 3 slopes 6, 3, 2 and 1, whose factors are smaller, bear
+# more than lesson 04's.
 #
 # ## The token before
 #
@@ -144,6 +142,9 @@ for slopes in ((-1, -2), (-1, 2), (1, 2)):
 
 
 # %%
+from course_lab.straight_heads import learned_readouts
+
+
 def adam(place, seed):
     weights, keys = straight_weights(RUNGS[place], 9), keys_asked(place, 9)
     generator = torch.Generator().manual_seed(seed)
@@ -172,6 +173,33 @@ for place in (1, 3):
 # Newton's method allows for the curvature in each direction; Adam only sets each factor's step.
 # Whether this also stops the whole model is unknown.
 #
+# ## A mask alone
+#
+# Two layers without any encoding have a mask, and a mask tells places too (Haviv et al. 2022, arXiv
+# 2203.16634). Which tasks do they learn in 1,500 steps?
+
+# %%
+runs = data.results("place_tasks")
+for task in ("place 0", "the token before", "place 3"):
+    right = runs.query("encoding == 'none' and layers == 2 and task == @task")["accuracy"]
+    print(f"{task}: 98 % right in {(right >= 0.98).sum()} of {len(right)} seeds")
+
+# %% [markdown]
+# ## What does Shaw's second layer read?
+#
+# In lesson 04 layer 2 finds key 3 by what layer 1 wrote. Is that in its keys, or in its queries? We
+# take out of them what tells places apart in the mean over texts. Weight of key 3 in the head where
+# it is largest, queries 3 to 8, three seeds:
+
+# %%
+of_shaw = runs.dropna(subset="keys_alike")
+for column in ("queries_alike", "keys_alike"):
+    weights = [float(weight) for row in of_shaw[column] for weight in row.split()]
+    print(column, "over 0.9" if min(weights) > 0.9 else "under 0.5" if max(weights) < 0.5 else "")
+
+# %% [markdown]
+# In its keys. The queries need not know where they are: all ask for place 3.
+#
 # ## Which schemes climb?
 #
 # The lesson shows two schemes. Here are more, and controls: slopes that are given (5, 3.5, 2.5,
@@ -181,7 +209,8 @@ for place in (1, 3):
 
 # %% tags=["plumbing"]
 # All runs at place 3
-runs = data.results("place_tasks")
+from course_lab.straight_heads import counted
+
 SCHEMES = {  # as the table of runs calls them
     "no encoding": "none",
     "given slopes": "given slopes",
@@ -237,30 +266,6 @@ plots.show(
 # of five seeds is just above the highest of T5 as it is. (At 9 tokens T5 and "numbers" both have
 # one number for each distance. They differ in $\sqrt d$, start, rate, and T5's layers share one
 # table.)
-#
-# Two layers without any encoding have a mask, and a mask tells places too (Haviv et al. 2022, arXiv
-# 2203.16634). Which tasks do they learn in 1,500 steps?
-
-# %%
-for task in ("place 0", "the token before", "place 3"):
-    of_task = runs.query("encoding == 'none' and layers == 2 and task == @task")["accuracy"]
-    print(f"{task}: 98 % right in {(of_task >= 0.98).sum()} of {len(of_task)} seeds")
-
-# %% [markdown]
-# ## What does Shaw's second layer read?
-#
-# In lesson 04 layer 2 finds key 3 by what layer 1 wrote. Is that in its keys, or in its queries? We
-# take out of them what tells places apart in the mean over texts. Weight of key 3 in the head where
-# it is largest, queries 3 to 8, three seeds:
-
-# %%
-of_shaw = runs.dropna(subset="keys_alike")
-for column in ("queries_alike", "keys_alike"):
-    weights = [float(weight) for row in of_shaw[column] for weight in row.split()]
-    print(column, "over 0.9" if min(weights) > 0.9 else "under 0.5" if max(weights) < 0.5 else "")
-
-# %% [markdown]
-# In its keys. The queries need not know where they are: all ask for place 3.
 #
 # ## Myth check
 #
