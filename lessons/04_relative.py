@@ -275,8 +275,8 @@ print(moved - moved[:, None])  # j − i: a row for each query, a column for eac
 #
 # ## Straight lines
 #
-# So why use anything but offsets? The fear: they cannot name a place. Ours missed place 3, and did
-# worse there than counting. Is it out of reach?
+# So why say anything but "three to the left"? The fear: offsets alone cannot name a place. Ours
+# missed place 3, and did worse there than counting. Is it out of reach?
 #
 # For one head it is. Seen from query 4, place 3 is at offset $-1$, which must beat $-2$. From query
 # 5 it is at $-2$, which must beat $-1$. Could several heads do it together?
@@ -465,8 +465,8 @@ plots.show(
 #
 # ## A vector for each offset
 #
-# With numbers training did not climb. Does more than a number help? Shaw et al. (2018) learn two
-# *vectors* for each offset, one for keys and one for values:
+# Numbers did not bring training to place 3. Would vectors? Shaw et al. (2018) learn two for each
+# offset, one for keys and one for values:
 #
 # $$s_{ij} = \frac{q_i \cdot (k_j + a^K_c)}{\sqrt d}, \qquad
 # y_i = \sum_j w_{ij}\,(v_j + a^V_c), \qquad c = \operatorname{clip}(j - i, -k, k)$$
@@ -639,8 +639,8 @@ plots.show(
 #
 # ## The price
 #
-# So why not say "three to the left"? It survives a move, and two layers name places with it. But a
-# position is added once a token. An offset belongs to a query *and* a key, and enters each score.
+# So why not say "three to the left"? It survives a move, and two layers can name places with it. But
+# a position is added once a token. An offset belongs to a query *and* a key, and enters each score.
 
 # %% tags=["plumbing"]
 # How many numbers tell positions
@@ -710,9 +710,9 @@ myths.settle(
 #
 # - An offset is told by a number (T5) or a vector (Shaw, in the sum, too); it survives a move.
 # - The farthest earlier key is place 0. The edge of the text is a place.
-# - Straight slopes climb from there: here a head more a place, and larger factors.
+# - Straight slopes climb from there, here with one head more for each place.
 # - Four given slopes name place 3 by algebra, not by 5,000 steps of Adam. Two of Shaw's layers
-#   learn it: one writes places, by door 4; one reads.
+#   learn it: one writes places (door 4), one reads.
 # - An offset belongs to a score: $n^2$ without a mask, though only $2n - 1$ offsets occur.
 #
 # **Read next:** Shaw et al. 2018, arXiv 1803.02155; Raffel et al. 2019, 1910.10683.
