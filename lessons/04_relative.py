@@ -639,8 +639,9 @@ plots.show(
 #
 # ## The price
 #
-# So why not say "three to the left"? It survives a move, and two layers can name places with it. But
-# a position is added once a token. An offset belongs to a query *and* a key, and enters each score.
+# So why not say "three to the left"? It survives a move, and two layers can name places with it.
+# But a position is added once a token. An offset belongs to a query *and* a key, and enters each
+# score.
 
 # %% tags=["plumbing"]
 # How many numbers tell positions
