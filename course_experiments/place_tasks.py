@@ -59,7 +59,7 @@ STARTS = (MOVED - LENGTH, MOVED + 5)
 TOLD = {("shaw", 1, 4, 1500), ("shaw", 2, 2, 1500)}
 WRONG_ANSWERS = ("wrong_key", "wrong_share", "wrong_gap", "key_weight")
 # key_weight in a model that lacks something
-WITHOUT = ("no_offsets", "keys_alike", "queries_alike")
+WITHOUT = ("no_offsets", "keys_alike", "queries_alike", "no_first_keys", "no_first_values")
 HELD_OUT_SEED = 2**31  # seeds of the rows asked start here: no training has one of these
 
 
@@ -191,10 +191,12 @@ def _key_weight(weights: Tensor, query: int) -> float:
 def _key_weight_without(
     model: TinyTransformer, test: tasks.Examples, asked: Tensor
 ) -> dict[str, str]:
-    """``key_weight`` where the last layer of Shaw's lacks something, a number a query as text.
+    """``key_weight`` where a layer of Shaw's lacks something, a number a query as text.
 
-    ``no_offsets``: the vectors of offsets in its scores; ``keys_alike``, ``queries_alike``: what
-    tells the places of keys, or of queries, apart in the mean over texts.
+    The last layer: ``no_offsets``, the vectors of offsets in its scores; ``keys_alike``,
+    ``queries_alike``, what tells the places of keys, or of queries, apart in the mean over texts.
+    The first layer: ``no_first_keys``, ``no_first_values``, the offsets' vectors in its scores, or
+    in its sums.
     """
 
     def alike(module: nn.Module, inputs: Any, vectors: Tensor) -> Tensor:
@@ -209,6 +211,9 @@ def _key_weight_without(
     last["no_offsets"].encoding.key_table.zero_()
     last["keys_alike"].W_k.register_forward_hook(alike)
     last["queries_alike"].W_q.register_forward_hook(alike)
+    first: dict[str, Any] = {name: other.blocks[0].attention for name, other in changed.items()}
+    first["no_first_keys"].encoding.key_table.zero_()
+    first["no_first_values"].encoding.value_table.zero_()
     return {name: key_weights(other) for name, other in changed.items()}
 
 

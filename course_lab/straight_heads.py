@@ -121,3 +121,18 @@ def share_right(
     best = sums >= sums.amax(-1, keepdim=True) - equal
     shares = best / best.sum(-1, keepdim=True)
     return shares.gather(-1, texts[:, keys[asked], None]).mean().item()
+
+
+def counted(keys: Int[Tensor, " query"], texts: Int[Tensor, "texts key"]) -> float:
+    """The share of right answers, 0 to 1, of who counts tokens and sees no order.
+
+    It names the commonest token before the query, or the query's own where that is asked for;
+    tokens that are equally common share an answer.
+    """
+    before = F.one_hot(texts).cumsum(1).roll(1, 1)  # at query 0 all tokens, where none is before
+    best = before == before.amax(-1, keepdim=True)
+    named = best / best.sum(-1, keepdim=True)
+    asked = keys >= 0
+    right = named[:, asked].gather(-1, texts[:, keys[asked], None])[..., 0]
+    own = keys == torch.arange(len(keys))
+    return right.masked_fill(own[asked], 1.0).mean().item()

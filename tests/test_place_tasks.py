@@ -9,6 +9,7 @@ import torch
 from course_experiments import place_tasks
 from course_lab.straight_heads import (
     best_readout,
+    counted,
     keys_asked,
     learned_readouts,
     newton_step,
@@ -47,6 +48,27 @@ def test_shaws_second_layer_finds_key_3_by_what_its_keys_know_of_their_places():
     }
     assert len(measured) == 3 and min(weights["no_offsets"] + weights["queries_alike"]) > 0.99
     assert max(weights["keys_alike"]) < 0.5
+
+
+def test_shaws_first_layer_writes_the_places_through_door_4():
+    measured = data.results("place_tasks").dropna(subset="no_first_values")
+    scores, sums = (
+        [float(weight) for row in measured[name] for weight in row.split()]
+        for name in ("no_first_keys", "no_first_values")
+    )
+    assert len(measured) == 3 and min(scores) > 0.8 and max(sums) < 0.4
+
+
+@pytest.mark.parametrize(("place", "share"), [(None, 0.54), (0, 0.59), (3, 0.53)])
+def test_counting_alone_names_more_than_a_blind_guess(place, share):
+    texts = torch.randint(5, (20_000, 9), generator=torch.Generator().manual_seed(0))
+    assert counted(keys_asked(place, 9), texts) == pytest.approx(share, abs=0.006)
+
+
+def test_counting_shares_an_answer_among_the_commonest():
+    texts = torch.tensor([[0, 1, 1, 2]])
+    # The query's own token, the only one before it, one of two, the commonest of three.
+    assert counted(keys_asked(0, 4), texts) == pytest.approx((1 + 1 + 0.5 + 0) / 4)
 
 
 def test_shares_by_query_have_the_mean_of_all_answers():

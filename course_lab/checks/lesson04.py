@@ -602,7 +602,9 @@ check_shaw = _PlainCheck(
     rules=[
         Without((shaw_scores, skew, toeplitz, _shaw_from_scratch)),
         Without(
-            (torch.vmap,), why="What it makes is out of sight: the large tensor may be among it."
+            (torch.vmap,),
+            why="What it makes is out of sight: the large tensor may be among it. Which product of "
+            "two PyTorch tensors holds all numbers that you need?",
         ),
         Without(
             operations=LEAVES_TORCH,

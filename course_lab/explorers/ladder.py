@@ -19,8 +19,8 @@ ladder = Explorer(
         "heads": Slider(1, 4, 2, label="heads used"),
         "first": _slope("slope, head 1", 2.0),
         "second": _slope("slope, head 2", 2.0),
-        "third": _slope("slope, head 3", 4.0),
-        "fourth": _slope("slope, head 4", 6.0),
-        "noise": Choice(("1 in 100", "1 in 1,000", "1 in 10,000", "1 in 100,000", "none")),
+        "third": _slope("slope, head 3", 2.0),
+        "fourth": _slope("slope, head 4", 2.0),
+        "noise": Choice(("none", "1 in 100,000", "1 in 10,000", "1 in 1,000", "1 in 100")),
     },
 )

@@ -8,7 +8,7 @@ const TOKENS = 9;
 const SYMBOLS = 5;
 const TEXTS = 500; // that the readout is judged on
 const TASKS = { "token before": null, "place 0": 0, "place 1": 1, "place 2": 2, "place 3": 3 };
-const COLOURS = [0, 1, 2, "soft"]; // of heads
+const COLOURS = [0, 2, 3, "soft"]; // of heads; gold is the key asked for
 const NOISES = {
   none: 0, "1 in 100,000": 1e-5, "1 in 10,000": 1e-4, "1 in 1,000": 1e-3, "1 in 100": 1e-2,
 };
@@ -176,11 +176,14 @@ const EXPLORER = {
     const keys = Array.from({ length: TOKENS }, (_, key) => key);
     const [above, below] = [stacked(parts, 1), stacked(parts, -1)];
     const lastSum = sum.slice(-TOKENS);
+    const asked = keysAsked(TASKS[task]);
+    const target = asked.at(-1);
     const highest = Math.max(0.2, ...above.at(-1));
     const lowest = Math.min(-0.2 * highest, ...below.at(-1));
     lastQuery.axes({
       x: [-0.6, TOKENS - 0.4], y: [1.08 * lowest, 1.08 * highest], xticks: keys,
-      title: "the last query: factor × weight", xlabel: "key", ylabel: "added up",
+      title: "the last query: factor × weight",
+      xlabel: `key (sum at the gold dot: ${fixed(lastSum[target], 2)})`, ylabel: "added up",
       legend: [...parts.map((_, n) => ({
         name: `${n ? "" : "slope "}${fixed(slopes[n], 2)}`,
         colour: COLOURS[n], mark: "square", hollow: false,
@@ -192,8 +195,6 @@ const EXPLORER = {
     }
     lastQuery.across(0).dots(keys, lastSum, { colour: "paper", size: 5 })
       .dots(keys, lastSum, { colour: "ink", size: 3.5 });
-    const asked = keysAsked(TASKS[task]);
-    const target = asked.at(-1);
     lastQuery.dots([target], [lastSum[target]], { colour: "paper", size: 8 })
       .dots([target], [lastSum[target]], { colour: "gold", size: 6.5 });
     const queries = keys.filter((query) => !Number.isNaN(asked[query]));
