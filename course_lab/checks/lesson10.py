@@ -329,6 +329,11 @@ check_least_regret = Check(
             ),
         ),
         Mistake(
+            "this is the smallest of the largest regrets, cut to a whole number",
+            "The exercise asks for a row. In which row does this regret stand?",
+            lambda losses: int(_regrets(losses).amax(1).min()),
+        ),
+        Mistake(
             "these are all rows of the least regret",
             "The exercise asks for one row, as an int. Which one, if several are equal?",
             _all_of_the_least_regret,
@@ -794,6 +799,13 @@ def _both_bounds_inside(costs: Tensor) -> Tensor:
     return (lower > 0) & (upper < 1) & (lower < upper)
 
 
+def _one_bound_inside(costs: Tensor, which: str) -> Tensor:
+    """Return what follows if the upper bound, or the lower one, has to lie between 0 and 1."""
+    upper, lower = _limits(costs)
+    bound = upper if which == "upper" else lower
+    return (bound > 0) & (bound < 1) & (lower < upper)
+
+
 def _loosest_bounds(costs: Tensor) -> Tensor:
     """Return what follows if of upper bounds the highest counts and of lower ones the lowest."""
     slope, bound = _bounds(costs)
@@ -946,6 +958,15 @@ def _at_its_own_bounds(costs: Tensor) -> Tensor:
     w = weights[:, :, None]  # (row, weight, rival)
     excess = w * first[:, None] + (1 - w) * second[:, None]
     return (excess <= 0).all(2).any(1)
+
+
+def _inside_at_its_own_bounds(costs: Tensor) -> Tensor:
+    """Return which rows cost at most as much as all at a bound of theirs between 0 and 1."""
+    first, second = (costs[:, None] - costs[None]).double().unbind(-1)
+    w = _bounds(costs)[1][:, :, None]  # (row, weight, rival)
+    is_cheapest = (w * first[:, None] + (1 - w) * second[:, None] <= 0).all(2)
+    is_weight = (w[..., 0] > 0) & (w[..., 0] < 1)
+    return (is_cheapest & is_weight).any(1) | (len(costs) == 1)
 
 
 def _sides_by_the_first_cost(costs: Tensor) -> Tensor:
@@ -1435,6 +1456,14 @@ check_somebodys_favourite = Check(
             "The cheapest row in the first cost: is there an upper bound for it at all?",
             _both_bounds_inside,
         ),
+        *(
+            Mistake(
+                f"the {which} bound has to lie between 0 and 1 here",
+                f"Has every row {article} {which} bound? What if none of its rivals sets one?",
+                partial(_one_bound_inside, which=which),
+            )
+            for which, article in (("upper", "an"), ("lower", "a"))
+        ),
         Mistake(
             "of the upper bounds the highest counts here, and of the lower ones the lowest",
             "Two rivals say w ≤ 0.3 and w ≤ 0.6. Which of them decides?",
@@ -1443,7 +1472,8 @@ check_somebodys_favourite = Check(
         Mistake(
             "all rows are marked",
             "In (0, 10), (6, 7) and (10, 0), for which weight is the middle row the cheapest? If "
-            "you look for bounds: which of a row's upper bounds decides?",
+            "you look for bounds: which of a row's upper bounds decides? And what does a "
+            "comparison with nan say?",
             lambda costs: torch.ones(len(costs), dtype=torch.bool),
         ),
         Mistake(
@@ -1462,6 +1492,7 @@ check_somebodys_favourite = Check(
             "At the bound itself two sums should be equal, and computed they differ in the last "
             "digit. Is a row that has a turn the cheapest at one weight only?",
             _at_its_own_bounds,
+            _inside_at_its_own_bounds,
         ),
         Mistake(
             "at a bound two rows cost the same, and only one of them is marked",
