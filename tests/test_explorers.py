@@ -258,7 +258,10 @@ SENTENCES: dict[str, list[tuple[dict[str, Any], str]]] = {
         ({}, "Anna does: 7 words, as typed. Move one."),
         ({"text": "a b c", "order": [2, 1, 0]}, "c b a: 0 of 3 rows differ from what they"),
         ({"text": "a b c", "order": [2, 1, 0]}, "the mean differs by rounding noise."),
-        ({"text": "a b", "order": [1, 0], "places": True}, "2 of 2 rows differ from what they were as typed, by up to "),
+        (
+            {"text": "a b", "order": [1, 0], "places": True},
+            "2 of 2 rows differ from what they were as typed, by up to ",
+        ),
     ],
     "masked_sentence": [
         ({}, "the same row at places 1 and 3."),

@@ -777,13 +777,12 @@ check_previous = Check(
         ),
     ],
     hints=(
-        "First let each word find its position. What does an average over all words so far tell, "
-        "if only the first word contributes a 1?",
-        "Then which function of a key's position j is largest at j = i − 1? A dot product can make "
-        "a parabola: multiply out −(j − (i − 1))². One of its terms does not matter to softmax.",
-        "Call attend with zeros for q and k and with start[:, None]: that is 1/(i + 1). For the "
-        "second call give the key two columns, j and j². Which two numbers of the query make a "
-        "parabola with its peak at i − 1? Then make all scores so large that one word gets all.",
+        "Each word knows its place now. Which function of a key's place j is largest at j = i − 1, "
+        "for the query at place i?",
+        "A dot product can make a parabola: multiply out −(j − (i − 1))². One of its terms does "
+        "not matter to softmax.",
+        "Give the key two columns, j and j². Which two numbers of the query make a parabola with "
+        "its peak at i − 1? Then make all scores so large that one word gets all.",
     ),
     tolerance=1e-3,
     rules=[probes.ComesFromAttend()],

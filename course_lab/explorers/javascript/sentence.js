@@ -114,7 +114,8 @@ function drawShares(panel, shares, state, names) {
     fade: number < WORD_COLOURS.length ? 1 : 0.5,
   });
   panel.axes({
-    x: [0, 1], y: [n - 0.5, -0.5], title: state.layers === 2 ? "what it sees, layer 2" : "what it sees",
+    x: [0, 1], y: [n - 0.5, -0.5],
+    title: `what each place sees${state.layers === 2 ? ", layer 2" : ""}`,
     xlabel: "share of the weights", ylabel: "query", xticks: [0, 0.5, 1], yticks: names,
     legend: differentWords(state).map((name, number) =>
       ({ name, mark: "square", hollow: false, ...lookOf(number) })),
