@@ -105,12 +105,12 @@ if encoder is not None:
     guess.reveal(max(pages, key=cosines.get))
 
 # %% [markdown]
-# **Look:** the opposite comes first, before two pages that repeat the query. In our fifteen pairs of
-# queries the opposite always beats a page that fits in other words. With both pages in other words,
-# a coin would do about as well.
+# **Look:** the opposite comes first, before two pages that repeat the query. In our fifteen pairs
+# of queries the opposite always beats a page that fits in other words. With both in other words, a
+# coin would do about as well.
 #
-# Yet this encoder is *told* the order: a vector for each place is added to the word there. Why is
-# that not enough? First see attention alone; the search comes back at the end.
+# Yet this encoder is *told* the order, by a vector for each place that is added to the word there.
+# Why is that not enough? The end comes back to it. First, attention alone.
 #
 # ## Six lines, and your sentence
 #
@@ -148,13 +148,12 @@ assert torch.allclose(reference.W_o(rows), reference_rows[0], atol=1e-5)
 print("from scratch = reference")
 
 # %% [markdown]
-# Below, each word has a random vector of 16 numbers, and the matrices are random too. Drag the
-# words, or move them with the arrow keys.
+# Below, each word has a random vector of 16 numbers, and the matrices are random too.
 #
-# 1. Move *Anna* to the front. What becomes of her row, which has a frame, and of the other rows?
+# 1. Move *Anna* to the front. What becomes of her row (framed), and of the others?
 # 2. Type a sentence of your own, of up to nine words. Find an order in which some word gets another
 #    row; *shuffle* tries many.
-# 3. Tick *tell places*: each place has a vector too, added to the word there. How many rows change?
+# 3. Tick *tell places*: a vector for each place is added to the word there. How many rows change?
 
 # %%
 from course_lab import explorers
@@ -205,8 +204,8 @@ for name, gap in comparisons.items():
 # Mary, Anna … Kim the other. The task: does one of the first act? *John loves Mary*: yes; *Mary
 # loves John*: no. Test pairs are never trained.
 #
-# A transformer of one layer without positions is trained from three random starts (*seeds*). With
-# it learns a *reader*, one linear layer, which gets a single vector of its output:
+# A transformer of one layer without positions is trained from three random starts (*seeds*), and
+# with it a *reader*: one linear layer, which gets a single vector of the output.
 
 # %%
 readers = {
@@ -260,8 +259,8 @@ guess.reveal(passing[0] if passing else "none")
 # ## The mask
 #
 # Most models that write text (*decoders*) hide the future: by a *causal mask* query $i$ sees keys
-# $j \le i$ only. It is a bias of $-\infty$ on later words. We count it apart from the doors:
-# decoders have it anyway. With the mask alone a model is called **NoPE**, no position encoding.
+# $j \le i$ only. It is a bias of $-\infty$ on later words. It is none of the doors, since decoders
+# have it anyway. With it alone a model is called **NoPE**, no position encoding.
 
 # %%
 guess = widgets.predict(
@@ -303,10 +302,11 @@ inputs = [2 * word_vectors(words, 32)[None] for words in both]  # each (1, 4, 32
 same_rows = [set(both[0])]  # the words whose row is the same in both, before and after each layer
 for layer in layers[:2]:
     inputs = [x + layer(x)[0] for x in inputs]
-    first, second = (dict(zip(words, x[0], strict=True)) for words, x in zip(both, inputs))
-    same_rows.append(
-        {word for word in first if torch.allclose(first[word], second[word], atol=1e-5)}
+    first, second = (
+        dict(zip(words, x[0], strict=True)) for words, x in zip(both, inputs, strict=True)
     )
+    alike = {word: torch.allclose(first[word], second[word], atol=1e-5) for word in first}
+    same_rows.append({word for word in alike if alike[word]})
 fig, axes = plt.subplots(1, 2, figsize=(6.7, 2.9), sharey=True)
 for ax, words in zip(axes, both, strict=True):
     for depth, same in enumerate(same_rows):
@@ -317,23 +317,26 @@ for ax, words in zip(axes, both, strict=True):
             marker, colour = ("o", "C0") if word in same else ("s", "C1")
             ax.plot(i, depth, marker, color=colour, markersize=9)
         ax.text(3.25, depth, "the same" if "." in same else "another", va="center")
-    ax.set(xlim=(-0.4, 4.4), ylim=(-0.3, 2.3), title=" ".join(words))
+    ax.set(xlim=(-0.4, 4.8), ylim=(-0.3, 2.3), title=" ".join(words))
     ax.set_xticks(range(4), words)
     ax.set_yticks(range(3), ["words", "one layer", "two layers"])
+    ax.tick_params(length=0)
+    ax.spines[:].set_visible(False)
 fig.suptitle("With a mask, the full stop's row is the same after one layer, not after two")
 after = [", ".join(word for word in both[0] if word in same) or "none" for same in same_rows]
 plots.show(
     fig,
     "Each panel: the words of a sentence, their rows after one layer, and after two. Lines say who "
     "sees whom: each word sees itself and those before it. Round: the row is the same in both "
-    f"sentences. Square: it is another. The same after one layer: {after[1]}; after two: {after[2]}.",
+    f"sentences. Square: it is another. The same after one layer: {after[1]}; after two: "
+    f"{after[2]}.",
 )
 
 # %% [markdown]
-# **Look:** still half. The full stop comes last, so the mask hides nothing from it. After one layer
-# its row is the same in both sentences (blue). Rows before it are not (orange): John sees only
-# himself where he comes first, and the verb and Mary too where he comes last. A second layer reads
-# *those* rows, and so does the mean. Then all answers are right.
+# **Look:** still half. The mask hides nothing from the full stop, so after one layer its row is the
+# same in both (blue). Rows before it are not (orange): where John comes first he sees only himself,
+# where he comes last all three. A second layer reads *those* rows, and so does the mean: all are
+# right.
 #
 # ## What do the other rows know?
 #
@@ -362,7 +365,7 @@ guess.reveal(pairs[0] if pairs else "none")
 
 # %% [markdown]
 # **Look:** places 1 and 3 hold the same word, and it sees the same *shares*: one Buffalo of two,
-# two of four. So their bars are the same. With one word asking, a weighted mean sees only shares.
+# two of four. With one word asking, a weighted mean sees only shares.
 #
 # 1. Untick the mask. Why are so many rows the same now?
 # 2. With the mask, type six words, so that exactly three places get the same row, and no two are
@@ -370,16 +373,15 @@ guess.reveal(pairs[0] if pairs else "none")
 #
 # <details><summary>Once you have tried</summary>
 #
-# Without a mask each place sees the whole sentence, so that equal words have equal rows. *a b a b a
-# b*: places 1, 3 and 5 see as many a as b. With two layers all six rows differ: the second reads
-# rows that had seen other shares.
+# Without the mask all places see the same. *a b a b a b*: places 1, 3 and 5 see as many a as b.
+# With two layers all rows differ: the second reads rows that had seen other shares.
 #
 # </details>
 #
 # ## A mark at the start
 #
-# In one layer, then, places are not told: one half comes back at 1, 3 and 5. But let a text begin
-# with a mark that occurs once:
+# So one layer's shares are not places: one half comes back. But let a text begin with a mark that
+# occurs once:
 
 # %%
 marked = ["<start>", *["buffalo"] * 7]
@@ -390,9 +392,8 @@ print([f"{value:.0f}" for value in (others / others[0]).tolist()])
 # %% [markdown]
 # **Look:** an untrained head *counts* buffaloes. They are one word, so each gets the same weight:
 # $c$ times the mark's. At place $p$ there are $p$ of them, and the mark's share is $1/(1 + c\,p)$.
-# So $1/\text{share} - 1 = c\,p$. Where words differ, this works if all score alike.
-#
-# Trained NoPE models know roughly where they are (Haviv et al. 2022); the closer look trains one.
+# Different words count as well, if all score alike. Trained NoPE models know roughly where they are
+# (Haviv et al. 2022); the closer look trains one.
 #
 # ## Back to the search
 #
@@ -410,9 +411,9 @@ if encoder is not None:
             print(f"{name:17}  cosine {a @ b:.3f}, {(a - b).norm():.2f} apart: {pair[0]}")
 
 # %% [markdown]
-# Without places, both orders have one vector. With places they have two, but the cosine hardly
-# notices. Is the order in the vectors at all? We train a linear reader of them on this lesson's
-# question, five times, each time with other pairs of names for the test.
+# Without places both orders have one vector. With places they have two, but the cosine hardly
+# notices. Could a reader? A linear one is trained on this lesson's question, five times, each time
+# with other pairs of names for the test.
 
 
 # %% tags=["pretrained", "plumbing"]
@@ -474,7 +475,7 @@ for group, members in groups.items():
     labels += [group] if shown else []
     for name, label in shown.items():
         height, shares = len(labels), right[name]
-        ax.plot(shares, [height] * len(shares), "s" if name in tells else "o", markersize=7)
+        ax.plot(shares, [height] * len(shares), "s" if name in tells else "o", markersize=6)
         ax.lines[-1].set_color("C1" if name in tells else "C0")
         if name in tells:
             ax.text(min(shares) - 0.02, height, tells[name], ha="right", va="center")
@@ -483,20 +484,19 @@ ax.axvline(0.5, color="0.6", linewidth=1, zorder=0)
 ax.set_yticks(range(len(labels)), labels)
 for label in ax.get_yticklabels():
     label.set_fontweight("bold" if label.get_text() in groups else "normal")
+ax.tick_params(axis="y", length=0)
 ax.set(xlim=(0.45, 1.02), ylim=(len(labels) - 0.5, -0.7), xlabel="share of test sentences right")
-fig.suptitle("Who loves whom? Exactly half, unless something tells the order")
+fig.suptitle("Exactly half, unless what is read was told the order")
 listed = "; ".join(f"{name}: {min(s):.2f} to {max(s):.2f}" for name, s in right.items())
-plots.show(
-    fig, f"A line for each reader, a mark for each training; equal ones hide another. {listed}."
-)
+plots.show(fig, f"A line for each reader, a mark for each training. {listed}.")
 
 # %% [markdown]
 # **Look:** *can attention tell?* By itself, no: the blue readers are right in exactly half. Each
 # orange one has the order from somewhere.
 #
-# And the search? The encoder's vectors hold the order: a reader that was trained to find it mostly
-# does. The cosine weighs all 384 numbers alike, and the two flights' vectors differ by 0.07 of
-# their length. So vectors for places are needed, but they are not enough. What should be in them?
+# And the search? The order is in the encoder's vectors: a trained reader mostly finds it. But the
+# cosine weighs all 384 numbers alike, and the two flights are only 0.07 apart. So this encoder
+# needs its vectors for places, and they are not enough. What should be in them?
 #
 # ## Exercises
 #
@@ -537,8 +537,8 @@ check_is_equivariant(is_equivariant)
 
 # %% [markdown]
 # **Exercise 2 ★★★ The word before.** Can each word find the word before it, without an encoding?
-# Rows meet only in `attend(q, k, v)`: causal attention, not scaled. The text's rows are stored in a
-# secret order, and only `attend` knows which word is earlier.
+# Only `attend(q, k, v)` may bring rows together: causal attention, not scaled. It alone knows the
+# order of the text; the rows are stored in a secret one.
 
 
 # %%
@@ -548,10 +548,10 @@ attend = CausalAttend(torch.tensor([2, 0, 3, 1]))  # stored: Mary John today lov
 # In order: John loves Mary today. Wanted: loves John Mary John.
 
 # %% [markdown]
-# Write `previous(attend, x, start)`: for each row of x, (n, d), the row of the word before it. The
-# first word gets itself. Two calls are enough. The first is written: `start`, (n,), is 1 at the
-# first word and 0 elsewhere, so that each word learns its place. Return what the second gives. Up
-# to 64 words must work. A wrong answer gets a button with hints.
+# Write `previous(attend, x, start)`: for each row of x, (n, d), the row of the word before it; the
+# first word gets itself. The first call is written: `start`, (n,), is 1 at the first word and 0
+# elsewhere, and each word learns its place. Return what a second call gives. Up to 64 words must
+# work. The check has hints.
 
 
 # %% tags=["stub"]
@@ -592,8 +592,8 @@ myths = Myths(
             evidence="exact",
         ),
         "C02": Claim(
-            "With layers enough, a causal mask tells all places of a text apart.",
-            scope="no encoding, no mark at the start, any text; apart: rows differ by 1e-5",
+            "With enough layers, a causal mask tells all places of a text apart.",
+            scope="no encoding, no mark at the start, any text; apart: rows differ by over 1e-5",
             evidence="exact",
         ),
         "C03": Claim(
@@ -663,11 +663,10 @@ if encoder is not None:
 #
 # - Without places and mask attention is *equivariant*: rows are shuffled as words are.
 # - Where a reversal turns yes into no, a reader with one vector for both gets exactly half.
-# - In one layer a causal mask leaves the last row as it was. Rows before it see shares of what
-#   came before, and these can tell the order.
+# - In one layer a causal mask leaves the last row as it was. Earlier rows may tell the order.
 # - Where all words score alike, the share of a mark at the start tells the place.
 # - With places a trained reader of our encoder mostly tells who loves whom, for its training's
-#   names and verbs. The cosine hardly does.
+#   names and verbs; the cosine hardly does.
 #
 # **Read next:** Haviv et al. 2022, *Transformer Language Models without Positional Encodings Still
 # Learn Positional Information*, arXiv 2203.16634.
