@@ -318,17 +318,17 @@ for ax, words in zip(axes, both, strict=True):
             ax.plot(i, depth, marker, color=colour, markersize=9)
         ax.text(3.25, depth, "the same" if "." in same else "another", va="center")
     ax.set(xlim=(-0.4, 4.8), ylim=(-0.3, 2.3), title=" ".join(words))
-    ax.set_xticks(range(4), words)
+    ax.set_xticks(range(4), [*words[:3], "full\nstop"])
     ax.set_yticks(range(3), ["words", "one layer", "two layers"])
     ax.tick_params(length=0)
     ax.spines[:].set_visible(False)
 fig.suptitle("With a mask, the full stop's row is the same after one layer, not after two")
-after = [", ".join(word for word in both[0] if word in same) or "none" for same in same_rows]
+after = ["that of the full stop" if "." in same else "none" for same in same_rows]
 plots.show(
     fig,
-    "Each panel: the words of a sentence, their rows after one layer, and after two. Lines say who "
-    "sees whom: each word sees itself and those before it. Round: the row is the same in both "
-    f"sentences. Square: it is another. The same after one layer: {after[1]}; after two: "
+    "Each panel: a sentence's words, their rows after one layer with a mask, and after two. Lines "
+    "say who sees whom: each word sees itself and those before it. Round: the row is the same in "
+    f"both sentences. Square: it is another. The same after one layer: {after[1]}; after two: "
     f"{after[2]}.",
 )
 
