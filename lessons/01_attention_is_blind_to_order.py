@@ -307,7 +307,7 @@ for layer in layers[:2]:
     )
     alike = {word: torch.allclose(first[word], second[word], atol=1e-5) for word in first}
     same_rows.append({word for word in alike if alike[word]})
-fig, axes = plt.subplots(1, 2, figsize=(6.7, 2.9), sharey=True)
+fig, axes = plt.subplots(1, 2, figsize=(7.2, 2.9))
 for ax, words in zip(axes, both, strict=True):
     for depth, same in enumerate(same_rows):
         for i, word in enumerate(words):
@@ -464,8 +464,8 @@ groups = {
 }
 tells = {
     "the row of the last word": "you chose a row by its place",
-    "full stop, mask, two layers": "the second layer reads other rows",
-    "mean, mask, one layer": "the mean reads other rows",
+    "full stop, mask, two layers": "other rows, read by layer 2",
+    "mean, mask, one layer": "other rows, in the mean",
     "encoder, as published": "a vector for each place",
 }
 fig, ax = plt.subplots(figsize=(6.7, 4.4))
