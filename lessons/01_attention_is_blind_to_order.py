@@ -188,7 +188,7 @@ for name, gap in comparisons.items():
     print(f"{name:21}", "the same" if gap.abs().max() < 1e-5 else "another")
 
 # %% [markdown]
-# **Look:** the output *has* changed: its rows have moved with the words. That is *equivariant*.
+# **Look:** the output *has* changed: rows have moved with the words. That is *equivariant*.
 # *Invariant* is what stays, such as the mean. If the word at place $i$ has come from place
 # $\pi(i)$,
 #
@@ -204,8 +204,8 @@ for name, gap in comparisons.items():
 # Mary, Anna … Kim the other. The task: does one of the first act? *John loves Mary*: yes; *Mary
 # loves John*: no. Test pairs are never trained.
 #
-# A transformer of one layer without positions is trained from three random starts (*seeds*), and
-# with it a *reader*: one linear layer, which gets a single vector of the output.
+# A transformer of one layer without positions is trained from three random starts (*seeds*), with a
+# *reader*: a linear layer that gets one vector of the output.
 
 # %%
 readers = {
@@ -253,7 +253,7 @@ guess.reveal(passing[0] if passing else "none")
 # **Look:** not about half: *exactly*. The test has each sentence and its reversal. Mean and verb
 # get one vector from both, so one answer, and one of the two is wrong. No training helps.
 #
-# The last word? There *you* tell the order: the row that you read is Mary's in one sentence and
+# The last word? There *you* tell the order: the row you read is Mary's in one sentence and
 # John's in the other. So let each sentence end with a full stop, and read the full stop's row.
 #
 # ## The mask
@@ -367,21 +367,19 @@ guess.reveal(pairs[0] if pairs else "none")
 # **Look:** places 1 and 3 hold the same word, and it sees the same *shares*: one Buffalo of two,
 # two of four. With one word asking, a weighted mean sees only shares.
 #
-# 1. Untick the mask. Why are so many rows the same now?
-# 2. With the mask, type six words, so that exactly three places get the same row, and no two are
-#    neighbours. Does a second layer tell them apart?
+# Type six words above, so that exactly three places get the same row, and no two are neighbours.
+# Does a second layer tell them apart?
 #
 # <details><summary>Once you have tried</summary>
 #
-# Without the mask all places see the same. *a b a b a b*: places 1, 3 and 5 see as many a as b.
-# With two layers all rows differ: the second reads rows that had seen other shares.
+# *a b a b a b*: places 1, 3 and 5 see as many a as b. With two layers all rows differ: the second
+# reads rows that had seen other shares.
 #
 # </details>
 #
 # ## A mark at the start
 #
-# So one layer's shares are not places: one half comes back. But let a text begin with a mark that
-# occurs once:
+# So one layer's shares are not places. But let a text begin with a mark that occurs once:
 
 # %%
 marked = ["<start>", *["buffalo"] * 7]
@@ -547,26 +545,30 @@ from course_lab.checks.probes import CausalAttend
 attend = CausalAttend(torch.tensor([2, 0, 3, 1]))  # stored: Mary John today loves
 # In order: John loves Mary today. Wanted: loves John Mary John.
 
+
+def places_of(attend, start):
+    """start: (n,), 1 at the first word and 0 elsewhere → the place of each word, (n, 1)."""
+    zeros = torch.zeros(len(start), 1)
+    share = attend(zeros, zeros, start[:, None])  # equal scores: 1/(p + 1)
+    return 1 / share - 1
+
+
+print(places_of(attend, torch.tensor([0.0, 1.0, 0.0, 0.0]))[:, 0].round().tolist())
+
 # %% [markdown]
-# Write `previous(attend, x, start)`: for each row of x, (n, d), the row of the word before it; the
-# first word gets itself. The first call is written: `start`, (n,), is 1 at the first word and 0
-# elsewhere, and each word learns its place. Return what a second call gives. Up to 64 words must
-# work. The check has hints.
+# This call tells each word its place, as the mark above did. Write the next: `previous(attend, x,
+# start)` returns for each row of x, (n, d), the row of the word before it. The first word gets
+# itself. Up to 64 words must work. The check has hints.
 
 
 # %% tags=["stub"]
 def previous(attend, x, start):
-    zeros = torch.zeros(len(x), 1)
-    share = attend(zeros, zeros, start[:, None])  # equal scores: 1/(p + 1)
-    p = 1 / share - 1  # (n, 1), the place of each word
     raise NotImplementedError("your turn")
 
 
 # %% tags=["solution"]
 def previous(attend, x, start):
-    zeros = torch.zeros(len(x), 1)
-    share = attend(zeros, zeros, start[:, None])  # equal scores: 1/(p + 1)
-    p = 1 / share - 1  # (n, 1), the place of each word
+    p = places_of(attend, start)  # (n, 1)
     q = 20 * torch.cat([2 * (p - 1), -torch.ones_like(p)], dim=1)
     k = torch.cat([p, p**2], dim=1)  # q · k = −20 (p_k − (p_q − 1))² + what all keys share
     return attend(q, k, x)
@@ -661,12 +663,12 @@ if encoder is not None:
 # %% [markdown]
 # ## In five lines
 #
-# - Without places and mask attention is *equivariant*: rows are shuffled as words are.
+# - Without places and mask attention is *equivariant*: rows move as words do.
 # - Where a reversal turns yes into no, a reader with one vector for both gets exactly half.
 # - In one layer a causal mask leaves the last row as it was. Earlier rows may tell the order.
 # - Where all words score alike, the share of a mark at the start tells the place.
-# - With places a trained reader of our encoder mostly tells who loves whom, for its training's
-#   names and verbs; the cosine hardly does.
+# - With places a reader of our encoder mostly tells who loves whom, for its training's
+#   names and verbs.
 #
 # **Read next:** Haviv et al. 2022, *Transformer Language Models without Positional Encodings Still
 # Learn Positional Information*, arXiv 2203.16634.

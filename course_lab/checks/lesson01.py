@@ -504,6 +504,21 @@ def _wrong_step(arguments: Case) -> bool:
     return any(bool((back - distance).abs().max() < 0.02 * max(1, distance)) for distance in likely)
 
 
+def _columns_exchanged(arguments: Case) -> bool:
+    """Whether a query's constant meets the key's place, and its other number meets the square."""
+    last = probes.last_call(arguments[0])
+    if last is None or last.q.shape[1] != 2:
+        return False
+    if len(last.q) < 3:
+        return True
+    orders = ((0, 1), (1, 0))  # columns of the place and of its square
+    return any(
+        torch.allclose(last.k[:, square], last.k[:, place] ** 2, rtol=1e-3)
+        and bool(last.q[:, place].std() < 1e-3 < last.q[:, square].std())
+        for place, square in orders
+    )
+
+
 def _line_over_keys(arguments: Case) -> bool:
     """Whether scores are lines over the keys, and words from the third on look at themselves."""
     attend, _, _ = arguments
@@ -668,6 +683,7 @@ check_previous = Check(
             lambda attend, x, start: _paired(
                 attend, x, start, lambda p: (-torch.ones_like(p), 2 * (p - 1), p, p**2)
             ),
+            trace=_columns_exchanged,
         ),
         Mistake(
             "rows of x meet outside attend",
