@@ -189,6 +189,26 @@ def mean_of_the_earlier(attend, x, start):
     return ((p + 1) * attend(zeros, zeros, x) - x) / p
 
 
+def previous_with_two_columns(columns):
+    """Two columns of the query and two of the key, made of each word's place."""
+
+    def answer(attend, x, start):
+        p = position_of_each_row(attend, start)[:, None]
+        q1, q2, k1, k2 = (column * torch.ones_like(p) for column in columns(p))
+        return attend(20 * torch.cat([q1, q2], 1), torch.cat([k1, k2], 1), x)
+
+    return answer
+
+
+def running_mean_without_the_word(attend, x, start):
+    equal = torch.zeros(len(x), 1)
+    return 2 * attend(equal, equal, x) - x
+
+
+def sorted_by_place(attend, x, start):
+    return x[position_of_each_row(attend, start).argsort()]
+
+
 def previous_counting_with(queries):
     """The parabola, with places from weights that these queries and the rows as keys make."""
 
@@ -219,6 +239,11 @@ test_natural_mistakes_are_named = wrong_answers(
             (lambda f, x, perm: close(f(x[perm]), f(x)[perm.argsort()]), "its inverse or once"),
             (lambda f, x, perm: close(f(x[perm]), x[perm]), "compared with the input"),
             (compared_by(lambda a, b: close(F.normalize(a), F.normalize(b))), "the directions"),
+            (compared_by(lambda a, b: (a - b).abs().mean() < 1e-5), "differences are averaged"),
+            (
+                lambda f, x, perm: close(f(x.index_select(1, perm)), f(x).index_select(1, perm)),
+                "the features are shuffled",
+            ),
             (
                 compared_by(lambda a, b: torch.cosine_similarity(a, b).mean() > 0.99999),
                 "the directions",
@@ -270,6 +295,15 @@ test_natural_mistakes_are_named = wrong_answers(
             (lambda f, x, perm: torch.isclose(f(x[perm]), f(x)[perm], atol=1e-5), "not a verdict"),
         ],
         check_previous: [
+            (previous_with_two_columns(lambda p: [2 * p - 1, -1, p, p**2]), "share the top"),
+            (previous_with_two_columns(lambda p: [2, -1, p, p**2]), "all queries ask the same"),
+            (previous_with_two_columns(lambda p: [2 * (p - 1), -1, p**2, p]), "do not fit"),
+            (
+                previous_with_two_columns(lambda p: [2 * (p / 64 - 1), -1, p / 64, (p / 64) ** 2]),
+                "a step of one word has another size",
+            ),
+            (running_mean_without_the_word, "rows of x meet outside attend"),
+            (sorted_by_place, "taken for a place in storage"),
             (
                 previous_by_positions(lambda start: torch.arange(len(start)) * 1.0),
                 "counted in the order of storage",

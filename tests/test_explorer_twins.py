@@ -459,13 +459,17 @@ def masked_sentence(
 
     rows, weights = read([words[key] for key in order])
     typed = read(words)[0]
+    apart = (rows - typed[order]).abs().amax(-1)
     gaps = (rows[:, None] - rows).abs().amax(-1)
+    is_word = [[words[key] == word for key in order] for word in dict.fromkeys(words)]
     later = torch.ones_like(weights).triu(1).bool()
     return {
         "weights": weights.masked_fill(later, math.nan) if mask else weights,
         "rows": rows,
         "mean": rows.mean(0),
-        "apart": (rows - typed[order]).abs().max(),
+        "apart": apart.max(),
+        "changed": (apart >= 1e-5).sum(),
+        "shares": weights @ torch.tensor(is_word).double().T,
         "pooled": (rows.mean(0) - typed.mean(0)).abs().max(),
         "alike": [[j, i] for i in range(len(words)) for j in range(i) if gaps[i, j] < 1e-5],
     }

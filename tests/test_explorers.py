@@ -256,9 +256,12 @@ SENTENCES: dict[str, list[tuple[dict[str, Any], str]]] = {
     ],
     "sentence": [
         ({}, "Anna does: 7 words, as typed. Move one."),
-        ({"text": "a b c", "order": [2, 1, 0]}, "c b a: each word's row differs"),
-        ({"text": "a b c", "order": [2, 1, 0]}, "the mean by rounding noise."),
-        ({"text": "a b", "order": [1, 0], "places": True}, "as typed by up to "),
+        ({"text": "a b c", "order": [2, 1, 0]}, "c b a: 0 of 3 rows differ from what they"),
+        ({"text": "a b c", "order": [2, 1, 0]}, "the mean differs by rounding noise."),
+        (
+            {"text": "a b", "order": [1, 0], "places": True},
+            "2 of 2 rows differ from what they were as typed, by up to ",
+        ),
     ],
     "masked_sentence": [
         ({}, "the same row at places 1 and 3."),
@@ -269,7 +272,7 @@ SENTENCES: dict[str, list[tuple[dict[str, Any], str]]] = {
         ({"text": "a a a b b b", "layers": 2}, "the same row at places 0, 1 and 2."),
         (
             {"text": "a b", "order": [1, 0]},
-            "b a: no two rows are the same. Each word's row",
+            "b a: no two rows are the same. 2 of 2 rows differ",
         ),
     ],
     "doors": [

@@ -79,6 +79,7 @@ _mixed = torch.randperm(40, generator=torch.Generator().manual_seed(5))
 _cycle = torch.arange(7).roll(1)
 _swap = probes.exchanged(7, 5, 6)
 _many_rows = randn(200, 4, seed=6)
+_crowd = randn(400, 4, seed=7)
 
 
 def _judged_by(agree: Callable[[Tensor, Tensor], bool]) -> Callable[..., bool]:
@@ -144,6 +145,7 @@ check_is_equivariant = Check(
             (probes.flip_signs, _few_rows, _cycle),
             (probes.mark_last_feature, _few_rows, _cycle),
             (probes.nudge, _few_rows, _swap),
+            (probes.nudge, _crowd, probes.exchanged(400, 1, 2)),
             (probes.add_first, _few_rows, _cycle),
             (probes.add_first, _few_rows, _cycle.flip(0)),
             (probes.add_first, -_few_rows, _cycle),
@@ -199,7 +201,7 @@ check_is_equivariant = Check(
             "x has a row for each word and a column for each feature. Which of them does perm "
             "move?",
             lambda f, x, perm: _close(f(x[:, perm]), f(x)[:, perm]),
-            raises="is out of bounds for dimension",
+            raises="is out of bounds for dimension|out of DATA bounds",
         ),
         Mistake(
             "the comparison comes back, not a verdict",
@@ -316,6 +318,11 @@ check_is_equivariant = Check(
             *(_judged_by(partial(_small, of_all)) for of_all in (torch.mean, torch.sum)),
         ),
         Mistake(
+            "differences are averaged",
+            "Two rows of 400 may be wrong, and only a little. What does your mean make of it?",
+            _judged_by(lambda a, b: bool((a - b).abs().mean() < 1e-5)),
+        ),
+        Mistake(
             "a single row that fits is enough",
             "How many rows have to be in their places, one or all?",
             _judged_by(lambda a, b: bool((a - b).abs().amax(1).min() < 1e-5)),
@@ -370,14 +377,15 @@ check_is_equivariant = Check(
             _judged_by(torch.equal),
         ),
         Mistake(
-            "the answer is True whatever the function does",
+            "the answer is True in all cases",
             "What should the answer be for a function that adds to each row its position before it "
             "attends?",
             lambda f, x, perm: True,
         ),
         Mistake(
-            "the answer is False whatever the function does",
-            "What should the answer be for a function that doubles each row?",
+            "the answer is False in all cases",
+            "What should the answer be for a function that doubles each row? Follow its row 0 "
+            "through both sides.",
             lambda f, x, perm: False,
         ),
     ],
@@ -431,6 +439,23 @@ def _scores(
     return attend(*pair(_positions(attend, start)), x)
 
 
+def _paired(
+    attend: probes.CausalAttend,
+    x: Tensor,
+    start: Tensor,
+    columns: Callable[[Tensor], tuple[Tensor, Tensor, Tensor, Tensor]],
+) -> Tensor:
+    """Return what attend gives for queries and keys of two columns each, made of the position."""
+    q1, q2, k1, k2 = columns(_positions(attend, start))
+    return attend(20 * torch.cat([q1, q2], 1), torch.cat([k1, k2], 1), x)
+
+
+def _of_all(attend: probes.CausalAttend, x: Tensor, start: Tensor) -> Tensor:
+    """Return the average of all words so far."""
+    equal = torch.zeros(len(x), 1)
+    return attend(equal, equal, x)
+
+
 def _looked(where: Callable[[Tensor, Tensor, Tensor], bool]) -> Callable[[Case], bool]:
     """Return a trace from (place, place looked at most, weight there) of each word, in order."""
 
@@ -466,7 +491,7 @@ def _like_shares(steps: Tensor) -> bool:
 
 
 def _wrong_step(arguments: Case) -> bool:
-    """Whether scores are parabolas with their peaks n, or 1/n, of a word before the query."""
+    """Whether scores are parabolas with their peaks n or 64 words before the query, or one nth."""
     attend, x, _ = arguments
     last, n = probes.last_call(attend), len(x)
     if last is None or n < 3:
@@ -475,8 +500,23 @@ def _wrong_step(arguments: Case) -> bool:
     if not bool((second < 0).all()) or not torch.allclose(second, second[:1, :1], rtol=1e-2):
         return False
     back = torch.arange(n) - (0.5 - first[:, 0] / second[0, 0])
-    likely = (n, n - 1, 1 / n, 1 / (n - 1))
+    likely = (n, n - 1, 64, 63, 1 / n, 1 / (n - 1))
     return any(bool((back - distance).abs().max() < 0.02 * max(1, distance)) for distance in likely)
+
+
+def _columns_exchanged(arguments: Case) -> bool:
+    """Whether a query's constant meets the key's place, and its other number meets the square."""
+    last = probes.last_call(arguments[0])
+    if last is None or last.q.shape[1] != 2:
+        return False
+    if len(last.q) < 3:
+        return True
+    orders = ((0, 1), (1, 0))  # columns of the place and of its square
+    return any(
+        torch.allclose(last.k[:, square], last.k[:, place] ** 2, rtol=1e-3)
+        and bool(last.q[:, place].std() < 1e-3 < last.q[:, square].std())
+        for place, square in orders
+    )
 
 
 def _line_over_keys(arguments: Case) -> bool:
@@ -601,6 +641,8 @@ check_previous = Check(
             lambda attend, x, start: x[
                 (_positions(attend, start)[:, 0].round().long() - 1).clamp(min=0)
             ],
+            lambda attend, x, start: x[_positions(attend, start)[:, 0].argsort()],
+            lambda attend, x, start: x[_positions(attend, start)[:, 0].argsort()].roll(1, 0),
         ),
         Mistake(
             "the words' own vectors make the weights",
@@ -617,6 +659,44 @@ check_previous = Check(
             lambda attend, x, start: (
                 _of_all_earlier(attend, x, start)[0]
                 / _of_all_earlier(attend, x, start)[1].clamp(min=1)
+            ),
+        ),
+        Mistake(
+            "a word and the one before it share the top",
+            "Where between j = i − 1 and j = i is the peak of your scores, and where should it be?",
+            partial(_look, back=0.5),
+        ),
+        Mistake(
+            "all queries ask the same",
+            "Your parabola has one peak for all words. Which number of the query moves it?",
+            lambda attend, x, start: _paired(
+                attend, x, start, lambda p: (torch.full_like(p, 2), -torch.ones_like(p), p, p**2)
+            ),
+        ),
+        Mistake(
+            "the columns of query and key do not fit",
+            "A dot product multiplies column by column. Which column of the query meets j, and "
+            "which meets j²?",
+            lambda attend, x, start: _paired(
+                attend, x, start, lambda p: (2 * (p - 1), -torch.ones_like(p), p**2, p)
+            ),
+            lambda attend, x, start: _paired(
+                attend, x, start, lambda p: (-torch.ones_like(p), 2 * (p - 1), p, p**2)
+            ),
+            trace=_columns_exchanged,
+        ),
+        Mistake(
+            "rows of x meet outside attend",
+            "You add or subtract rows after the call. Which scores make attend pick one row?",
+            lambda attend, x, start: 2 * _of_all(attend, x, start) - x,
+            lambda attend, x, start: _of_all(attend, x, start) - x,
+        ),
+        Mistake(
+            "query and key have one number each",
+            "For a given query such a score only rises or only falls with the key's number. Where "
+            "is its peak?",
+            lambda attend, x, start: _scores(
+                attend, x, start, lambda p: (-20 * (p - 1) ** 2, p**2)
             ),
         ),
         Mistake(
@@ -731,7 +811,7 @@ check_previous = Check(
         ),
         Mistake(
             "it looks two words back",
-            "What share has the first word at position 0, and which position do you make of that?",
+            "For the query at position 5, which key has the largest score in yours?",
             lambda attend, x, start: _look(attend, x, start, back=2.0),
         ),
         Mistake(
@@ -777,13 +857,12 @@ check_previous = Check(
         ),
     ],
     hints=(
-        "First let each word find its position. What does an average over all words so far tell, "
-        "if only the first word contributes a 1?",
-        "Then which function of a key's position j is largest at j = i − 1? A dot product can make "
-        "a parabola: multiply out −(j − (i − 1))². One of its terms does not matter to softmax.",
-        "Call attend with zeros for q and k and with start[:, None]: that is 1/(i + 1). For the "
-        "second call give the key two columns, j and j². Which two numbers of the query make a "
-        "parabola with its peak at i − 1? Then make all scores so large that one word gets all.",
+        "Each word knows its place now. Which function of a key's place j is largest at j = i − 1, "
+        "for the query at place i?",
+        "A dot product can make a parabola: multiply out −(j − (i − 1))². One of its terms does "
+        "not matter to softmax.",
+        "Give the key two columns, j and j². Which two numbers of the query make a parabola with "
+        "its peak at i − 1? Then make all scores so large that one word gets all.",
     ),
     tolerance=1e-3,
     rules=[probes.ComesFromAttend()],

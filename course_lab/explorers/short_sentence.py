@@ -95,7 +95,7 @@ sentence = Explorer(
     "attention over a sentence whose words you move",
     "The words as buttons to drag; the weights of one head with random matrices, as a square; its "
     "output as a row of 16 numbers for each word, and the mean of the rows. The sentence says how "
-    "far each word's row is from what it was as typed.",
+    "many rows differ from what they were as typed, and how far.",
     {
         "text": Text("John loves Mary more than Anna does", longest=80, label="sentence"),
         "places": Tick(label="tell places"),
@@ -106,9 +106,9 @@ sentence = Explorer(
 masked_sentence = Explorer(
     "sentence",
     "attention behind a causal mask, over a sentence whose words you move",
-    "The words as buttons to drag; the weights of one head with random matrices, as a square whose "
-    "hidden part is grey; its output as a row of 16 numbers for each word, and the mean of the "
-    "rows. The sentence names the places whose rows are the same.",
+    "The words as buttons to drag; for each place a bar of the weights that one head with random "
+    "matrices gives, added up by word; its output as a row of 16 numbers for each word, and the "
+    "mean of the rows. The sentence names the places whose rows are the same.",
     {
         "text": Text(" ".join(BUFFALO), longest=80, label="sentence"),
         "mask": Tick(True, label="causal mask"),

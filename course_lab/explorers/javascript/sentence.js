@@ -5,7 +5,9 @@ const MOST_WORDS = 9;
 const LONGEST_NAME = 9; // characters of a word on an axis
 const ROUNDING = 1e-5; // smaller differences are rounding noise
 const GROUP_COLOURS = [2, 0, 1]; // of frames around rows that are the same
-const COLOUR_LIMIT = 2; // of a row's number, where colours end
+const WORD_COLOURS = [0, 1, "gold", 3, "grey", 2]; // of different words; then paler once more
+const BAR = 0.72; // of a row's height
+const SMALLEST_NUMBER = 34; // pixels of a bar's part that holds its number
 
 // The words as typed, with their number among them as `key`.
 function typedWords({ text }) {
@@ -73,6 +75,16 @@ function read(words, { places = false, mask = false, layers = 1 }, data) {
   return result;
 }
 
+// How much of its weight each place gives to each word as typed, added up over the word's places.
+function sharesOf(weights, words, different) {
+  return weights.map((row) => different.map((word) => row.reduce((sum, weight, place) =>
+    (words[place].text === word && !Number.isNaN(weight) ? sum + weight : sum), 0)));
+}
+
+function differentWords(state) {
+  return [...new Set(typedWords(state).map(({ text }) => text))];
+}
+
 function meanOf(rows) {
   return rows[0].map((_, n) => rows.reduce((sum, row) => sum + row[n], 0) / rows.length);
 }
@@ -94,6 +106,45 @@ function frame(panel, place, columns, colour) {
   return panel.line(x, [top, top, bottom, bottom, top], { colour, width: 2.5 });
 }
 
+// A bar for each place, in parts by the word that is seen.
+function drawShares(panel, shares, state, names) {
+  const n = shares.length;
+  const lookOf = (number) => ({
+    colour: WORD_COLOURS[number % WORD_COLOURS.length],
+    fade: number < WORD_COLOURS.length ? 1 : 0.5,
+  });
+  panel.axes({
+    x: [0, 1], y: [n - 0.5, -0.5],
+    title: `what each place sees${state.layers === 2 ? ", layer 2" : ""}`,
+    xlabel: "share of the weights", ylabel: "query", xticks: [0, 0.5, 1], yticks: names,
+    legend: differentWords(state).map((name, number) =>
+      ({ name, mark: "square", hollow: false, ...lookOf(number) })),
+  });
+  const thickness = BAR * panel.box.height / n;
+  shares.forEach((parts, place) => {
+    let from = 0;
+    parts.forEach((share, number) => {
+      const look = lookOf(number);
+      const to = from + share;
+      panel.line([from, to], [place, place], { ...look, width: thickness });
+      if (share * panel.box.width > SMALLEST_NUMBER) {
+        const ink = look.colour === 0 && look.fade === 1 && !panel.dark ? "#fff" : "#111";
+        panel.inside.push(`<text x="${panel.px((from + to) / 2).toFixed(1)}" `
+          + `y="${(panel.py(place) + 4).toFixed(1)}" class="om-number" `
+          + `style="font-size:12px;fill:${ink}">${fixed(100 * share, 0)} %</text>`);
+      }
+      from = to;
+    });
+  });
+}
+
+// A frame around what belongs to a place: its bar.
+function frameBar(panel, place, colour) {
+  const [top, bottom] = [place - 0.47, place + 0.47];
+  return panel.line([0.004, 0.996, 0.996, 0.004, 0.004], [top, top, bottom, bottom, top],
+    { colour, width: 2.5 });
+}
+
 // Places whose rows are the same, group by group: "0, 2 and 6; and at 1 and 3".
 function groupsOf(alike) {
   const firstLike = new Map(); // a place → the first with the same row
@@ -111,6 +162,12 @@ function groupsOf(alike) {
 function namesOf(groups) {
   const names = groups.map((group) => `${group.slice(0, -1).join(", ")} and ${group.at(-1)}`);
   return names.join("; and at ");
+}
+
+// How many rows have changed since the sentence was typed, and by how much.
+function changesInWords({ apart, changed }, { order }) {
+  const which = `${changed} of ${order.length} rows differ from what they were as typed`;
+  return changed ? `${which}, by ${inWords(apart)}` : `${which} by more than rounding noise`;
 }
 
 function inWords(gap) {
@@ -149,6 +206,15 @@ const EXPLORER = {
     },
   },
 
+  // One order after another, at random.
+  play: {
+    label: "shuffle",
+    step({ order }) {
+      const drawn = order.map((key) => [Math.random(), key]).sort(([a], [b]) => a - b);
+      return { order: drawn.map(([, key]) => key), moved: -1 };
+    },
+  },
+
   compute(state, data) {
     const words = tilesOf(state);
     const { weights, rows } = read(words, state, data);
@@ -158,49 +224,58 @@ const EXPLORER = {
       .flatMap((other, j) => (largestGap(row, other) < ROUNDING ? [[j, i]] : [])));
     const mean = meanOf(rows);
     const pooled = largestGap(mean, meanOf(typed));
-    return { weights, rows, mean, apart: Math.max(...apart), pooled, alike };
+    const changed = apart.filter((gap) => gap >= ROUNDING).length;
+    const shares = sharesOf(weights, words, differentWords(state));
+    return { weights, shares, rows, mean, apart: Math.max(...apart), changed, pooled, alike };
   },
 
-  draw([left, right], { weights, rows, mean, alike }, state) {
+  draw([left, right], { weights, shares, rows, mean, alike }, state) {
     const n = rows.length;
     const width = mean.length;
+    const masked = state.mask !== undefined;
     const names = tilesOf(state).map(({ text }, place) => [place, nameOf(text, place, state)]);
-    const layer = state.layers === 2 ? "weights, layer 2" : "weights";
-    left.axes({
-      x: [-0.5, n - 0.5], y: [n - 0.5, -0.5], equal: true, upright: true, title: layer,
-      xlabel: "key", ylabel: "query", xticks: names, yticks: names, bar: { limit: 1 },
-    }).matrix(weights.flat(), n, { limit: 1 });
+    if (masked) drawShares(left, shares, state, names);
+    else {
+      left.axes({
+        x: [-0.5, n - 0.5], y: [n - 0.5, -0.5], equal: true, upright: true, title: "weights",
+        xlabel: "key", ylabel: "query", xticks: names, yticks: names, bar: { limit: 1 },
+      }).matrix(weights.flat(), n, { limit: 1 });
+    }
+    const frameLeft = (place, colour) => (masked ? frameBar(left, place, colour)
+      : frame(left, place, n, colour));
     const gap = Array(width).fill(NaN);
-    const colours = { signed: true, limit: COLOUR_LIMIT };
+    const colours = { signed: true, limit: masked ? 1 : 2 };
     right.axes({
       x: [-0.5, width - 0.5], y: [n + 1.5, -0.5], title: "output, a row for each word",
       xlabel: "feature", xticks: [0, 5, 10, 15], yticks: [...names, [n + 1, "mean"]], bar: colours,
     }).matrix([...rows, gap, mean].flat(), width, colours);
-    if (state.mask !== undefined) {
-      groupsOf(alike).forEach((group, number) => group.forEach((twin) => frame(
-        right, twin, width, GROUP_COLOURS[number % GROUP_COLOURS.length],
-      )));
+    if (masked) {
+      groupsOf(alike).forEach((group, number) => group.forEach((twin) => {
+        const colour = GROUP_COLOURS[number % GROUP_COLOURS.length];
+        frameLeft(twin, colour);
+        frame(right, twin, width, colour);
+      }));
     }
     const place = state.order.indexOf(state.moved);
     if (place < 0) return;
-    frame(left, place, n, 3);
+    frameLeft(place, 3);
     frame(right, place, width, 3);
   },
 
-  sentence({ apart, pooled, alike }, state) {
+  sentence({ apart, changed, pooled, alike }, state) {
     const order = tilesOf(state).map(({ text }) => text).join(" ");
     const moved = state.order.some((key, place) => key !== place);
     if (state.mask === undefined && !moved) {
       return `${order}: ${state.order.length} words, as typed. Move one.`;
     }
     if (state.mask === undefined) {
-      return `${order}: each word's row differs from what it was as typed by ${inWords(apart)}, `
-        + `the mean by ${inWords(pooled)}.`;
+      return `${order}: ${changesInWords({ apart, changed }, state)}; the mean differs by `
+        + `${inWords(pooled)}.`;
     }
     const groups = namesOf(groupsOf(alike));
     return `${order}: ${groups ? `the same row at places ${groups}` : "no two rows are the same"}. `
       + (moved
-        ? `Each word's row differs from what it was as typed by ${inWords(apart)}.`
+        ? `${changesInWords({ apart, changed }, state)}.`
         : `${state.order.length} words, as typed.`);
   },
 
@@ -210,13 +285,15 @@ const EXPLORER = {
     const layers = state.layers === 2 ? "two layers" : "one layer";
     const places = state.places ? "with a vector for its place added to each word" : "no positions";
     const groups = namesOf(groupsOf(alike)) || "none";
-    const framed = state.mask === undefined ? ""
-      : "Rows that are the same have frames of one colour. ";
-    return `Attention ${mask}, ${layers}, ${places}. Left: a square of weights, queries down and `
-      + `keys across, in the order ${words.join(" ")}. Right: the output as coloured rows of 16 `
-      + "numbers, a row for each word in the same order, and below them their mean. The row of the "
-      + `word that was moved last has a frame. ${framed}Against the order as typed, a word's row `
-      + `differs by ${inWords(apart)} and the mean by ${inWords(pooled)}. Places with the same `
-      + `row: ${groups}.`;
+    const masked = state.mask !== undefined;
+    const seen = masked
+      ? "a bar for each place, in parts by the word that gets the weight"
+      : `a square of weights, queries down and keys across, in the order ${words.join(" ")}`;
+    const framed = masked ? "Places with the same row have frames of one colour. " : "";
+    return `Attention ${mask}, ${layers}, ${places}. Left: ${seen}. Right: the output as coloured `
+      + `rows of 16 numbers, a row for each word in the order ${words.join(" ")}, and below them `
+      + "their mean. The row of the word that was moved last has a frame. "
+      + `${framed}Against the order as typed, a word's row differs by ${inWords(apart)} and the `
+      + `mean by ${inWords(pooled)}. Places with the same row: ${groups}.`;
   },
 };
