@@ -594,9 +594,10 @@ myths = Myths(
             evidence="exact",
         ),
         "C02": Claim(
-            "With enough layers, a causal mask tells all places of a text apart.",
-            scope="no encoding, no mark at the start, any text; apart: rows differ by over 1e-5",
+            "The attention weights of a shuffled sentence are the same numbers elsewhere.",
+            scope="no encoding; the same to 1e-5",
             evidence="exact",
+            choice="the causal mask",
         ),
         "C03": Claim(
             "A causal decoder without position encoding cannot know where it is.",
@@ -615,15 +616,17 @@ myths.settle(
     f"The two rows of names change places, up to {apart:.1f} apart. That of the word between "
     "them stays, and so does the mean, up to rounding.",
 )
-x = 2 * word_vectors(["buffalo"] * 8, 32)[None]
-for layer in layers:
-    x = x + layer(x)[0]
-spread = (x - x[:, :1]).abs().max().item()
+changes, perm = {}, torch.tensor([1, 2, 0])  # John loves Mary → loves Mary John
+x = 2 * word_vectors("John loves Mary".split(), 32)
+for name, module in {"no mask": reference, "causal mask": causal}.items():
+    weights, shuffled = (module(rows[None], need_weights=True)[1][0, 0] for rows in (x, x[perm]))
+    changes[name] = (shuffled - weights[perm][:, perm]).abs().max().item()
 myths.settle(
     "C02",
-    {"eight times buffalo, six layers": spread > 1e-5},
-    "Eight times the same word, six layers with a mask: whatever a place sees is one vector, and "
-    f"all eight rows are {'the same' if spread < 1e-5 else 'not the same'}, up to rounding.",
+    {name: change < 1e-5 for name, change in changes.items()},
+    "John loves Mary, and loves Mary John. Without a mask the largest difference is rounding; "
+    "with one a word that came earlier is hidden now, and a weight changes by "
+    f"{changes['causal mask']:.1f}.",
 )
 
 # %% tags=["plumbing"]
@@ -645,18 +648,46 @@ myths.settle(
     "training finds it is in the closer look.",
 )
 
+# %% [markdown]
+# The first two once more, in the encoder without its places.
+
 # %% tags=["pretrained", "plumbing"]
-# The first claim in the encoder, whose places were taken away
+# The encoder without places, with and without a mask
+from course_utils.encodings import PositionalEncoding, create
+
+
+class HideLater(PositionalEncoding):
+    def bias(self, q, k, at):
+        return torch.where(at.offsets > 0, -torch.inf, 0.0)
+
+
 if encoder is not None:
     tokens, _ = encoder.encode("John loves Mary")  # (1, 5), a mark at each end
-    shuffled = tokens[:, [0, 2, 3, 1, 4]]  # loves Mary John
-    change = blind(shuffled) - blind(tokens)
-    one_row, mean_row = change.abs().max().item(), change.mean(1).abs().max().item()
+    order = torch.tensor([0, 2, 3, 1, 4])  # loves Mary John
+    encodings = {"no mask": create("none", d_model=384, n_heads=12), "mask": HideLater(384, 12)}
+    row_changes, weight_changes = {}, {}  # largest differences, also of the mean row
+    for name, encoding in encodings.items():
+        model = encoder.with_encoding(encoding)
+        y, weights = model(tokens, need_weights=True)  # weights of each layer
+        y_shuffled, shuffled = model(tokens[:, order], need_weights=True)
+        change = y_shuffled - y
+        row_changes[name] = change.abs().max().item(), change.mean(1).abs().max().item()
+        moved = [layer[..., order, :][..., order] for layer in weights]
+        layers = zip(moved, shuffled, strict=True)
+        weight_changes[name] = max((a - b).abs().max().item() for a, b in layers)
+    one_row, mean_row = row_changes["no mask"]
     myths.in_a_real_model(
         "C01",
-        {"no places": one_row < 1e-5},
-        f"Without its places, rows differ by up to {one_row:.2f} after six layers, their mean by "
-        f"{mean_row:.0e}.",
+        {"no mask": one_row < 1e-5},
+        f"Rows differ by up to {one_row:.2f} after six layers, their mean by {mean_row:.0e}.",
+        "all-MiniLM-L6-v2",
+    )
+    unmasked, with_mask = weight_changes.values()
+    myths.in_a_real_model(
+        "C02",
+        {name: gap < 1e-5 for name, gap in weight_changes.items()},
+        f"In all layers and heads the largest difference is {unmasked:.0e}; with the mask "
+        f"{with_mask:.2f}.",
         "all-MiniLM-L6-v2",
     )
 

@@ -292,7 +292,7 @@ no_early, no_late = (losses.mean() for losses in seven["none"])
 at_top = (no_early - TOP) / (no_early - no_late)
 ax.text(at_top + 0.02, TOP - 0.015, f"none, from {no_early:.2f}", size=10)
 ax.set(xlim=(-0.42, 1.42), ylim=(1.13, TOP), ylabel="loss at 64 bytes (nats a byte)")
-recipe, n_read = Recipe(), len(split(documentation()).train)
+recipe, n_read = Recipe("rope"), len(split(documentation()).train)
 readings = [recipe.batch * recipe.length * steps / n_read for steps in (1_200, 12_000)]
 ax.set_xticks(
     [0, 1],
@@ -396,8 +396,8 @@ for kind, rows in facts.groupby("adds", sort=False):
 
 # %% [markdown]
 # **Look:** *nothing* and *a straight price* fit a plain kernel. *Numbers* are a bias, the same for
-# every text; PyTorch's fused attention takes one as `attn_mask`. What *asks the word* is another
-# bias for each text, and Shaw changes the sum, too. We ask: which *attention* have I?
+# every text; PyTorch's attention takes one as `attn_mask`. *Asks the word* means another bias
+# for each text, and Shaw changes the sum, too. We ask: which *attention* have I?
 #
 # ## Five questions
 #
@@ -815,7 +815,7 @@ myths.settle(
 # %% [markdown]
 # ## In five lines
 #
-# 1,200 steps on texts of 64 bytes, four heads, a plain kernel unless named:
+# 64 bytes, 1,200 steps, four heads, a plain kernel unless named:
 #
 # - A language model: RoPE; cut texts that are longer than in training, or train on with longer
 #   ones. In any kernel DeBERTa is 0.03 lower.
