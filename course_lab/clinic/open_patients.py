@@ -88,7 +88,7 @@ CASES = {
         "axis",
         RowsByText,
         "sinusoidal",
-        "x + pe[:, :x.size(1)]",
+        "x + pe[:x.size(1)].transpose(0, 1)",
         "x + pe[:x.size(0)]",
         {
             "Lightning 19138, where the sum was dropped too": "https://github.com/Lightning-AI/pytorch-lightning/issues/19138"
