@@ -92,7 +92,7 @@ def test_every_prediction_can_be_made_and_is_recorded(page):
         else:
             number.fill("3,5")
         # Where the answer has been measured, the box says at once whether the guess is right.
-        words = question.get_by_text(re.compile("Recorded|Measured|Right"))
+        words = question.get_by_text(re.compile("Recorded|predicted|Not|Right"))
         words.first.wait_for(timeout=30 * SECONDS)
 
 
