@@ -37,7 +37,7 @@ def test_an_explorer_that_was_not_run_shows_its_picture_and_nothing_else_does(tm
     stills.put_into(cell, tmp_path)
     first, second = (output.data for output in cell.outputs)
     shown = Image.open(io.BytesIO(base64.b64decode(first["image/png"])))
-    assert shown.size == (3, 2) and shown.convert("RGBA").getextrema()[3] == (0, 0), "no paper"
+    assert np.asarray(shown.convert("RGBA"))[..., 3].max() == 0, "no paper"
     assert "image/png" not in second
 
 
