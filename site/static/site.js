@@ -349,7 +349,8 @@ function bestFor(words, page) {
   const kinds = ["p", "li, dd, td, summary", "h1, h2, h3", "details", "pre"]; // the best first
   if (page.querySelector("#glossary")) kinds.unshift("h2"); // an entry before its word elsewhere
   const parts = kinds.flatMap((kind) => [...page.querySelectorAll(kind)]).filter((part) =>
-    !part.querySelector("p, li, pre") && !part.closest(".om-facts, .om-moves, .no-search"));
+    !part.querySelector("p, li, pre") && !part.closest(".om-facts, .om-moves, .no-search")
+    && !part.textContent.startsWith("Next:"));
   let best = null;
   for (const isSought of [
     (part) => !part.matches("pre") && !part.closest(HIDDEN), // what all can read
@@ -400,13 +401,12 @@ if (typeof Search === "object") {
     return entries.length
       ? results.filter(([page, , anchor]) => page !== "glossary" || anchor) : results;
   };
-  const cutOut = Search.makeSearchSummary;
   Search.makeSearchSummary = (html, keywords, anchor) => {
     const page = new DOMParser().parseFromString(html, "text/html");
     const place = anchor ? page.querySelector(anchor) : page.querySelector("[role=main]");
     const words = [...keywords].map((word) => word.toLowerCase());
-    const match = bestFor(words, place ?? page);
-    if (!match) return cutOut(html, keywords, anchor);
+    const match = bestFor(words, place ?? page) // or what the page is about
+      ?? { sentence: read(page.querySelector("[role=main] p")?.textContent ?? "") };
     const summary = document.createElement("p");
     summary.className = "context";
     summary.textContent = match.sentence;
