@@ -86,7 +86,7 @@ class Myths:
         self.settled: dict[str, str] = {}  # id → verdict
         self.in_real_models: dict[str, tuple[str, str, str]] = {}  # id → verdict, measured, model
         self._guesses = {
-            key: predict(f"{key}: {claim.text} ({claim.scope})", GUESSES)
+            key: predict(f"{key}: {claim.text} ({claim.scope})", GUESSES, name=key)
             for key, claim in self.claims.items()
         }
 
@@ -148,12 +148,8 @@ class Myths:
     def _show(self, key: str, verdict: str, measured: str, cases: dict[str, bool]) -> None:
         claim = self._claim(key)
         self.settled[key] = verdict
-        self._guesses[key].judge(verdict, verdict + _on_a_choice(claim, verdict))
-        guess, reminder, colour = self._guesses[key].answer, "", ""
-        if guess is not None:
-            mark, colour = ("✓", card.RIGHT) if guess == verdict else ("✗", card.OTHER)
-            reminder = f" ({mark} you said: {guess})"
-        sentence = ("", f"{_in_capitals(claim, verdict)}{reminder}.", f" {measured}")
+        self._guesses[key].judge(verdict)
+        sentence = ("", f"{_in_capitals(claim, verdict)}.", f" {measured}")
         scope = f"Judged on: {claim.scope}. Evidence: {claim.grounds}."
         record = {
             "id": key,
@@ -165,16 +161,12 @@ class Myths:
             "measured": measured,
             "cases": cases,
         }
-        _display(key, claim, sentence, scope, record, colour)
+        _display(key, claim, sentence, scope, record)
 
 
 def _in_capitals(claim: Claim, verdict: str) -> str:
     """Return the verdict as it is shown: ``"DEPENDS on the season"``."""
-    return verdict.upper() + _on_a_choice(claim, verdict)
-
-
-def _on_a_choice(claim: Claim, verdict: str) -> str:
-    return f" on {claim.choice}" if verdict == "depends" else ""
+    return verdict.upper() + (f" on {claim.choice}" if verdict == "depends" else "")
 
 
 def _differing_cases(cases: Mapping[str, bool]) -> list[str]:
@@ -190,7 +182,6 @@ def _display(
     sentence: tuple[str, str, str],
     scope: str,
     record: dict[str, Any],
-    colour: str = "",
 ) -> None:
     """Show a verdict as data, text and card; of the sentence's parts the second is the verdict."""
     cases = _differing_cases(record["cases"])
@@ -199,7 +190,7 @@ def _display(
     before, verdict, measured = sentence
     as_html = card.card(
         f"{card.bold(key)} {card.inline(claim.text)}",
-        card.inline(before) + card.bold(verdict, colour) + card.inline(measured),
+        card.inline(before) + card.bold(verdict) + card.inline(measured),
         *map(card.inline, cases),
         card.small(scope),
     )

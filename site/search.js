@@ -2,13 +2,13 @@
 // into language_data.js; conf.py cuts the pages in the same way.
 
 var Scorer = {
-  // A word that has an entry in the glossary is explained first, then come lessons. Objects of the
-  // reference, and entries of its index, come after all text.
+  // Lessons come first, then the glossary, then other pages. Objects of the reference, and entries
+  // of its index, come after all text.
   // But before all comes an object whose name has several words, if they are those of the query.
   score: ([page, title, , , score, , kind]) => {
     const words = splitQuery(new URLSearchParams(location.search).get("q") ?? "").join("_");
     if (words.includes("_") && title.split(".").pop() === words.toLowerCase()) return score + 1000;
-    if (page === "glossary" && score >= Scorer.title) return score + 4; // it stands in a heading
+    if (page === "glossary") return Math.min(score, Scorer.term) + 1;
     return score + (kind === "object" || kind === "index" ? -1000 : /^\d\d_/.test(page) ? 3 : 0);
   },
   objNameMatch: 11, objPartialMatch: 6, objPrio: {}, objPrioDefault: 0, // Sphinx's own from here

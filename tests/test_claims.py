@@ -112,22 +112,19 @@ def test_no_case_is_no_verdict(claim):
 # What is shown
 
 
-def test_a_settled_claim_is_shown_with_verdict_guess_measurement_scope_and_evidence(
-    myths, shown, answers
-):
-    answers[f"C01: {WHITE.text} ({WHITE.scope})"] = "true"
+def test_a_settled_claim_is_shown_with_verdict_measurement_scope_and_evidence(myths, shown):
     myths.settle("C01", {"fresh": True, "trodden": False}, "0.9 and 0.4.")
     (bundle,) = shown
     text = " ".join(bundle["text/plain"].split())
-    assert text.startswith(f"C01 {WHITE.text} FALSE (✗ you said: true). 0.9 and 0.4.")
+    assert text.startswith(f"C01 {WHITE.text} FALSE. 0.9 and 0.4.")
     assert "fresh: yes; trodden: no" in text
     assert text.endswith(f"Judged on: {WHITE.scope}. Evidence: exact.")
 
 
-def test_without_a_guess_none_is_shown_and_equal_cases_are_not_listed(myths, shown):
+def test_equal_cases_are_not_listed(myths, shown):
     myths.settle("C02", {"summer": True, "winter": True}, "Seen.")
     text = shown[0]["text/plain"]
-    assert "TRUE. Seen." in text and "you said" not in text and "yes" not in text
+    assert "TRUE. Seen." in text and "yes" not in text
 
 
 def test_the_output_names_the_choice_lists_the_cases_and_holds_every_part_by_name(myths, shown):

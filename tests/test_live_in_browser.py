@@ -271,14 +271,13 @@ def test_text_is_coloured_by_surprise_which_grows_past_the_trained_length_until_
         return float(mean.text_content())
 
     trained = loss()
-    coloured = page.locator(".om-read-text span[style*='color-mix']")
+    coloured = page.locator(".om-read-text span:not(.om-read-unread)")
     assert coloured.count() > 100
     late = "span => getComputedStyle(span).transitionDuration"
     assert coloured.first.evaluate(late) == "0s", "the colours come with their mean"
     page.get_by_label("64", exact=True).focus()
     for _ in range(3):
         page.keyboard.press("ArrowRight")
-    page.get_by_text("over 64 of 768 bytes").or_(whole).first.wait_for(timeout=LATE)
     assert page.get_by_label("512", exact=True).is_checked()
     direct = loss()
     page.get_by_label("stretched by YaRN").check()
@@ -335,6 +334,37 @@ def test_a_phone_shows_sentences_in_lines_as_long_as_it_is_wide(opened):
     assert cut_off(page) == []
 
 
+def test_what_is_not_read_yet_is_grey_and_no_mean_is_told_before_all_is(opened):
+    page = opened(AT_ONCE)
+    page.get_by_text("over 768 of 768 bytes").wait_for(timeout=LATE)
+    legend, mean = page.get_by_text("not read yet"), page.locator(".om-read-mean b")
+    assert not legend.is_visible()
+    # What the page shows while the worker has begun: 1,024 bytes are two steps.
+    page.evaluate("""() => {
+        window.seen = [];
+        const note = document.querySelector('.om-live-controls > .om-note');
+        new MutationObserver(() => window.seen.push([note.textContent,
+            document.querySelector('.om-read-mean b').textContent,
+            document.querySelectorAll('.om-read-text .om-read-unread').length,
+        ])).observe(note, { childList: true });
+    }""")
+    page.get_by_label("1,024", exact=True).check(force=True)
+    page.wait_for_function("seen.length && seen.at(-1)[0].includes('768 of 768')", timeout=LATE)
+    halves = [seen for seen in page.evaluate("seen") if "512 of 768" in seen[0]]
+    assert halves == [["Reading: 512 of 768 bytes so far.", "…", 256]]
+    assert float(mean.text_content()) > 3 and not legend.is_visible()
+
+
+def test_the_passage_is_whole_on_a_phone_and_the_field_grows_with_a_text(opened):
+    page = opened(AT_ONCE, viewport=PHONE, has_touch=True, is_mobile=True)
+    page.get_by_text("over 476 of 476 bytes").wait_for(timeout=LATE)
+    hidden = "box => box.scrollHeight - box.clientHeight"
+    assert page.locator(".om-read-text").evaluate(hidden) <= 1
+    own = page.get_by_label("Your own text")
+    own.fill("def attention(q, k, v):\n    scores = q @ k.T\n    w = scores\n    return w @ v\n")
+    assert own.evaluate(hidden) <= 1
+
+
 def test_who_saves_on_data_is_asked_before_the_model_comes(browser, site):
     page = browser.new_page()
     page.add_init_script(
@@ -372,12 +402,12 @@ def test_every_byte_can_be_read_however_strong_its_colour(opened, scheme):
     page = opened(AT_ONCE, color_scheme=scheme)
     page.get_by_text("over 768 of 768 bytes").wait_for(timeout=LATE)
     page.get_by_label("1,024", exact=True).check(force=True)
-    page.get_by_text("over 64 of 768 bytes").or_(
-        page.get_by_text("over 768 of 768 bytes")
-    ).first.wait_for(timeout=LATE)
     page.get_by_text("over 768 of 768 bytes").wait_for(timeout=LATE)
     page.wait_for_function("!document.getAnimations().length", timeout=LATE)
-    assert page.locator(".om-read-strong").count() > 100
+    strong = (
+        "spans => spans.filter((span) => span.style.getPropertyValue('--om-share') > 0.9).length"
+    )
+    assert page.locator(".om-read-text span").evaluate_all(strong) > 100
     assert page.evaluate(INKS) >= 4.5
 
 

@@ -7,6 +7,8 @@ from traitlets.config import Config
 
 from course_lab.widgets import predictions, running, seal
 
+GUESS_FIRST = seal.GUESS_FIRST.format("")
+
 ASK = "guess = widgets.predict('Which way is up?', ['left', 'up'])"
 BETWEEN = "known = 7\nknown"
 REVEAL = "print('early')\nguess.reveal('up')"
@@ -75,8 +77,8 @@ def notebook(monkeypatch, capsys):
 
 
 def test_answer_and_picture_wait_once_for_a_guess_and_what_follows_is_open(notebook):
-    assert notebook.run(BETWEEN) == notebook.run(REVEAL) == seal.GUESS_FIRST
-    assert notebook.run(PICTURE) == seal.GUESS_FIRST
+    assert notebook.run(BETWEEN) == notebook.run(REVEAL) == GUESS_FIRST
+    assert notebook.run(PICTURE) == GUESS_FIRST
     assert notebook.run("print(known)") == "7"
     assert notebook.run("#@title Another\nprint('much later')") == "much later"
     assert notebook.run(BETWEEN).endswith(": 7")
@@ -86,7 +88,7 @@ def test_answer_and_picture_wait_once_for_a_guess_and_what_follows_is_open(noteb
 
 def test_nothing_waits_after_a_guess(notebook):
     notebook.question().answer = "left"
-    assert notebook.run(REVEAL).startswith("early\nMeasured: up. (You predicted: left.)")
+    assert notebook.run(REVEAL).startswith("early\nMeasured: up.")
     assert notebook.run(PICTURE) == "a picture"
 
 
@@ -109,45 +111,58 @@ def test_the_next_question_is_asked_although_the_last_has_no_guess(notebook):
     notebook.run(REVEAL)
     assert notebook.run(ASK_AGAIN).startswith("Predict: And down?")
     notebook.question("other")
-    assert notebook.run("print('another section')") == seal.GUESS_FIRST
+    assert notebook.run("print('another section')") == GUESS_FIRST
 
 
-def test_a_guess_changes_the_notes_that_asked_for_it(notebook):
-    notebook.run(REVEAL, PICTURE)
+def test_a_guess_opens_in_order_what_was_held_back_for_it(notebook):
+    notebook.run("print('early')\ndisplay('drawn')\nguess.reveal('up')\n'last'", PICTURE)
     Screen.texts.clear()
     box = notebook.question()
     box.answer = "left"
-    assert Screen.texts == [seal.GUESSED] * 2
-    assert "Recorded" in box.note, "the answer was not shown"
-    notebook.run(REVEAL)
+    assert Screen.texts == ["early\n", "'drawn'", "Measured: up.\n", "'last'", "a picture\n"]
     assert "✗ Not “left”." in box.note
+    Screen.texts.clear()
+    box.answer = "up"
+    assert "✓ Right." in box.note and Screen.texts == [], "it was opened before"
 
 
-def test_a_guess_that_comes_after_the_next_question_changes_the_notes_too(notebook):
+def test_a_guess_that_comes_after_the_next_question_opens_what_was_held_back_too(notebook):
     box = notebook.question()
     notebook.run(REVEAL, ASK_AGAIN)
     other = notebook.question("other")
     notebook.run("print('another section')")
     Screen.texts.clear()
     box.answer = "left"
-    assert Screen.texts == [seal.GUESSED]
+    assert Screen.texts == ["early\nMeasured: up.\n", GUESS_FIRST]
+    Screen.texts.clear()
     other.answer = "down"
-    assert Screen.texts == [seal.GUESSED] * 2
+    assert Screen.texts == ["another section\n"]
 
 
-def test_verdicts_wait_for_every_guess_and_then_stand_in_the_boxes_too(notebook):
+def test_each_claim_is_judged_at_its_guess_and_the_verdicts_wait_for_the_last(notebook):
     notebook.run(TWO_MYTHS)
     first, second = map(notebook.see, notebook.shell.user_ns["myths"]._guesses.values())
     first.answer = "false"
-    assert notebook.run(VERDICTS) == seal.GUESS_FIRST
+    assert first.note == "Recorded. Guess C02 too."
+    assert notebook.run(VERDICTS) == seal.GUESS_FIRST.format(" C02")
+    assert "✓ Right." in first.note
+    Screen.texts.clear()
     second.answer = "true"
-    assert notebook.run(VERDICTS).count("FALSE") == 2
-    assert "✓ Right:" in first.note and "✗ Not “true”." in second.note
+    assert "".join(Screen.texts).count("FALSE") == 2
+    assert "✗ Not “true”." in second.note
+
+
+def test_the_last_guess_of_a_cell_says_in_every_box_that_the_answer_follows(notebook):
+    notebook.run(TWO_MYTHS)
+    boxes = [*map(notebook.see, notebook.shell.user_ns["myths"]._guesses.values())]
+    for box in boxes:
+        box.answer = "false"
+    assert {box.note for box in boxes} == {"Recorded. Run on (Shift+Enter): the answer follows."}
 
 
 def test_verdicts_come_without_a_guess_when_asked_again(notebook):
     notebook.run(TWO_MYTHS)
     for guess in notebook.shell.user_ns["myths"]._guesses.values():
         notebook.see(guess)
-    assert notebook.run(VERDICTS) == seal.GUESS_FIRST
+    assert notebook.run(VERDICTS) == seal.GUESS_FIRST.format(" C01 and C02")
     assert notebook.run(VERDICTS).count("FALSE") == 2

@@ -113,6 +113,7 @@ def test_plumbing_is_folded_under_its_first_line_and_the_setup_is_left_out():
     assert "the setup" not in markdown
     inside = re.search(r"<summary>Code: The board</summary>(.*?)</details>", markdown, re.DOTALL)
     assert inside and "draw()" in inside[1] and "#@title" not in markdown
+    assert ":class: no-search" in inside[1], "the search leaves it out"
 
 
 def test_code_may_hold_fences_and_html_may_not_break_out():

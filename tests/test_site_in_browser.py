@@ -15,7 +15,7 @@ import pytest
 from browser import SECONDS
 from bs4 import BeautifulSoup
 from PIL import Image
-from site_reader import DESKTOP, PHONE, Reader, axe, cut_off, read_all
+from site_reader import DESKTOP, PHONE, Reader, axe, cut_off, read_all, screenshot
 
 import course_utils
 from course_lab.recorded_claims import read_claims
@@ -97,10 +97,6 @@ def test_an_explorer_stands_in_a_card_under_its_title_and_its_call_is_folded(ope
     assert card.locator(".om-explorer-title").text_content()
     assert card.locator(".om-mount").count() == 1
     assert card.evaluate("(card) => getComputedStyle(card).borderTopWidth") == "1px"
-    label = "(title) => getComputedStyle(title, '::after')"
-    title = card.locator(".om-explorer-title")
-    assert title.evaluate(f"title => ({label})(title).content") == '"it moves"'
-    assert title.evaluate(f"title => ({label})(title).borderTopWidth") == "0px", "no button"
     call = page.locator("details.om-code", has_text="explorers.frequencies()")
     assert call.count() == 1 and not call.is_visible()
 
@@ -567,14 +563,23 @@ def test_a_search_finds_lessons_before_objects_of_the_reference(opened, site):
     assert lessons and objects and max(lessons) < min(objects)
 
 
-def test_a_search_finds_the_glossarys_entry_first(opened, site):
+def test_a_search_finds_lessons_and_then_the_glossarys_entry_once(opened, site):
     page = opened("index")
-    assert search_for(page, site, "ntk")[0] == "Glossary"
-    first = page.locator(FOUND).first
-    text = first.locator(".context").text_content(timeout=20 * SECONDS)
-    assert text.startswith("RoPE stretched by a larger base")
-    link = first.locator("a").element_handle()
-    page.wait_for_function("(link) => link.hash === '#ntk-aware-scaling'", arg=link)
+    titles = search_for(page, site, "needle")
+    glossary = [n for n, title in enumerate(titles) if title.startswith("Glossary")]
+    assert [titles[n] for n in glossary] == ["Glossary > Needle"]
+    assert re.match(r"\d\d · ", titles[0]) and glossary[0] < 4
+    text = page.locator(FOUND).nth(glossary[0]).locator(".context")
+    assert text.text_content(timeout=20 * SECONDS).startswith("A fact hidden in a long text")
+
+
+def test_a_hit_in_a_lesson_names_its_section_and_quotes_the_sentence_with_most_words(opened, site):
+    page = opened("index")
+    page.goto(f"{site}/search.html?q=secret number of Lima")
+    hit = page.locator(FOUND, has_text="A real model")
+    text = hit.locator(".context").text_content(timeout=20 * SECONDS)
+    assert "The secret number of Lima" in text
+    assert hit.locator("a").text_content() == "08 · Stretching RoPE > A real model"
 
 
 def test_a_search_finds_a_number_with_and_without_its_comma(opened, site):
@@ -712,6 +717,23 @@ def test_a_long_table_leaves_out_what_its_filter_fixes_and_scrolls_under_its_hea
     )
 
 
+def test_the_ledgers_controls_stand_in_one_row_and_rare_ones_behind_more(opened):
+    page = opened("ledger")
+    controls = page.locator(".om-filter")
+    shown = controls.locator("select:visible, input:visible, button:visible, summary")
+    boxes = [part.bounding_box() for part in shown.all()]
+    middles = [box["y"] + box["height"] / 2 for box in boxes]
+    assert len(middles) == 5 and max(middles) - min(middles) < 8
+    evidence = controls.get_by_label("evidence")
+    assert not evidence.is_visible()
+    controls.get_by_text("more", exact=True).click()
+    show_all = controls.get_by_role("button", name="Show all")
+    assert show_all.is_disabled()
+    evidence.select_option("source")
+    assert show_all.is_enabled()
+    screenshot(page, "ledger")
+
+
 @pytest.mark.thorough
 def test_a_guess_in_a_lesson_counts_in_the_ledger_which_can_be_searched(opened, site):
     claims = {claim["id"]: claim for claim in read_claims()}
@@ -730,6 +752,7 @@ def test_a_guess_in_a_lesson_counts_in_the_ledger_which_can_be_searched(opened, 
     assert f"1 of {len(claims)}" in controls.get_by_role("status").text_content()
     verdict = page.locator("#claim-C38 .om-sealed p").first
     assert not verdict.is_visible()
+    controls.get_by_text("more", exact=True).click()
     controls.get_by_role("button", name="Unfold").click()
     assert verdict.is_visible() and verdict.text_content().startswith("FALSE.")
     assert not page.locator("#claim-C39 .om-sealed").get_attribute("open")
@@ -767,6 +790,54 @@ def test_on_the_first_page_attention_notices_a_moved_word_only_with_positions(op
     page.mouse.up()
     assert "place 1 of 3" in chip.get_attribute("aria-label")
     assert "0 of 9 weights have changed" in heard.text_content()
+
+
+def test_the_first_page_is_at_rest_until_somebody_moves_a_word_and_its_words_can_be_grabbed(opened):
+    page = opened("index")
+    toy = page.locator(".om-first")
+    chip = toy.get_by_role("button", name="John")
+    assert chip.evaluate("chip => getComputedStyle(chip).cursor") == "grab"
+    page.wait_for_timeout(2 * SECONDS)
+    assert toy.get_by_label("Your sentence").input_value() == "John loves Mary"
+    assert "Move a word" in toy.locator(".om-heard").text_content()
+
+
+# The middle of the numbers of the asking word's arcs, and of its chip.
+AT_THE_ASKING = """toy => {
+    const middle = (element) => {
+        const { left, right } = element.getBoundingClientRect();
+        return (left + right) / 2;
+    };
+    const held = middle(toy.querySelector('.om-held'));
+    return [...toy.querySelectorAll('.om-arcs text')].map((text) => Math.abs(middle(text) - held));
+}"""
+
+
+def test_while_a_word_is_dragged_its_arc_follows(opened):
+    page = opened("index", reduced_motion="reduce")
+    toy = page.locator(".om-first")
+    box = toy.get_by_role("button", name="Mary").bounding_box()
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + 10)
+    page.mouse.down()
+    page.mouse.move(box["x"] + box["width"] / 3, box["y"] + 10, steps=3)  # no place of its own
+    assert min(toy.evaluate(AT_THE_ASKING)) < 3
+    screenshot(page, "dragged")
+    page.mouse.up()
+
+
+def test_equal_words_are_told_apart_and_a_long_sentence_stays_in_its_field(opened):
+    page = opened("index", reduced_motion="reduce")
+    toy = page.locator(".om-first")
+    field = toy.get_by_label("Your sentence")
+    field.fill("the the cat")
+    toy.get_by_text("ALiBi").click()
+    toy.get_by_role("button", name="cat").focus()
+    page.keyboard.press("ArrowLeft")
+    heard = toy.locator(".om-heard").text_content()
+    assert re.search(r"“the” \((1st|2nd)\)", heard), heard
+    long = "one two three four five six seven eight nine ten eleven twelve thirteen fourteen"
+    field.fill(long)
+    assert field.input_value() == long
 
 
 # Where arcs end, in pixels from the top.

@@ -9,7 +9,7 @@ from typing import Any
 import nbformat
 import pytest
 from browser import IDLE, SECONDS, open_and_run, write_notebook
-from notebook_folds import fold
+from notebook_folds import SEALED, cover, fold
 from notebook_source import METADATA
 from PIL import Image
 from site_reader import screenshot
@@ -89,7 +89,7 @@ def test_shift_and_enter_asks_again_before_a_guess_and_goes_on_to_the_answer_aft
     options.first.focus()
     runs_its_cell(page, 0)
     options.first.click()
-    page.get_by_text("Now run the next cell (Shift+Enter)").wait_for(timeout=30 * SECONDS)
+    page.get_by_text("Run on (Shift+Enter)").wait_for(timeout=30 * SECONDS)
     runs_the_next_cell(page, 0)
     page.close()
 
@@ -165,10 +165,14 @@ def printed(page: Any, place: int) -> str:
 
 PICTURE = "#@title The picture\nprint('draw' + 'n')\nguess.answer, 'last'"
 GUESS_FIRST = "Guess above, or run this cell once more to see it without a guess."
-SETTLE = "#@title The verdict\nmyths.settle('C29', {'one': False}, 'It has 384 numbers.')"
-CLAIM = """#@title Code of the question
+SETTLE = """#@title The verdicts
+for key in ('C29', 'C30'): myths.settle(key, {'one': False}, 'It has 384 numbers.')"""
+CLAIMS = """#@title Code of the question
 from course_lab.claims import Claim, Myths
-myths = Myths({'C29': Claim('It is small.', scope='four schemes', evidence='exact')})"""
+myths = Myths({
+    'C29': Claim('It is small.', scope='four schemes', evidence='exact'),
+    'C30': Claim('It is large.', scope='four schemes', evidence='exact'),
+})"""
 
 
 def opened_on(browser: Any, jupyterlab: Any, name: str, cells: list[str]) -> Any:
@@ -179,7 +183,7 @@ def opened_on(browser: Any, jupyterlab: Any, name: str, cells: list[str]) -> Any
     page.goto(f"{address}/doc/tree/{name}?token={token}&reset")
     page.wait_for_function(IDLE, timeout=90 * SECONDS)
     run_next(page)
-    page.locator(".om-question").wait_for(timeout=30 * SECONDS)
+    page.locator(".om-question").first.wait_for(timeout=30 * SECONDS)
     return page
 
 
@@ -211,30 +215,49 @@ def test_an_answer_and_its_picture_wait_for_a_guess_and_come_without_one_when_as
     page.close()
 
 
-def test_once_guessed_the_notes_that_asked_for_it_say_what_to_do(browser, jupyterlab):
-    page = opened_on(browser, jupyterlab, "late.ipynb", [CELLS[0], ANSWER, PICTURE])
-    for place in (1, 2):
+def test_a_guess_opens_what_ran_before_it_and_the_look_of_its_answer_alone(browser, jupyterlab):
+    sources = (CELLS[0], ANSWER, PICTURE)
+    cells = [nbformat.v4.new_code_cell(source, id=f"l{n}") for n, source in enumerate(sources)]
+    for number in (1, 2):
+        text = f"**Look:** text {number}.\n\n## Next"
+        look = nbformat.v4.new_markdown_cell(text, id=f"look{number}")
+        look.metadata["tags"] = [SEALED]
+        cover(look)
+        cells.append(look)
+    folder, address, token = jupyterlab
+    nbformat.write(nbformat.v4.new_notebook(cells=cells, metadata=METADATA), folder / "late.ipynb")
+    page = browser.new_page(viewport={"width": 1200, "height": 1000})
+    page.goto(f"{address}/doc/tree/late.ipynb?token={token}&reset")
+    page.wait_for_function(IDLE, timeout=90 * SECONDS)
+    for _ in sources:
         run_next(page)
-        says(page, place, GUESS_FIRST)
-    page.locator(".om-question input").first.click()
     for place in (1, 2):
-        says(page, place, "You have guessed: now run this cell.")
-    page.evaluate(f"{ACTIVE} = 1")
-    run_next(page)
+        says(page, place, GUESS_FIRST)
+    looks = page.locator(".jp-RenderedMarkdown details p")
+    assert not looks.first.is_visible()
+    page.locator(".om-question input").first.click()
     page.locator(".om-question").get_by_text("✗ Not “left”.").wait_for(timeout=30 * SECONDS)
+    page.locator(".jp-Cell").nth(2).get_by_text("drawn").wait_for(timeout=30 * SECONDS)
+    assert printed(page, 1).split("\n")[:3] == ["early", "Measured: up.", "late"]
+    looks.first.wait_for(timeout=30 * SECONDS)
+    assert not looks.last.is_visible(), "another answer's"
+    screenshot(page, "opened")
     page.close()
 
 
-def test_a_verdict_waits_for_a_guess_and_then_stands_in_the_box_of_its_claim(browser, jupyterlab):
-    page = opened_on(browser, jupyterlab, "claims.ipynb", [CLAIM, SETTLE])
-    run_next(page)
-    says(page, 1, GUESS_FIRST)
-    page.locator(".om-question input[value=false]").click()
-    says(page, 1, "You have guessed: now run this cell.")
+def test_verdicts_wait_for_every_guess_and_say_which_is_missing(browser, jupyterlab):
+    page = opened_on(browser, jupyterlab, "claims.ipynb", [CLAIMS, SETTLE])
+    guesses = page.locator(".om-question")
+    guesses.first.locator("input[value=false]").click()
+    guesses.first.get_by_text("Recorded. Guess C30 too.").wait_for(timeout=30 * SECONDS)
     page.evaluate(f"{ACTIVE} = 1")
     run_next(page)
-    page.locator(".om-question").get_by_text("✓ Right:").wait_for(timeout=30 * SECONDS)
-    assert "FALSE (✓ you said: false)" in printed(page, 1)
+    says(page, 1, GUESS_FIRST.replace("Guess", "Guess C30"))
+    guesses.first.get_by_text("✓ Right.").wait_for(timeout=30 * SECONDS)
+    guesses.last.locator("input[value=true]").click()
+    guesses.last.get_by_text("✗ Not “true”.").wait_for(timeout=30 * SECONDS)
+    page.locator(".jp-Cell").nth(1).get_by_text("FALSE.").nth(1).wait_for(timeout=30 * SECONDS)
+    screenshot(page, "verdicts")
     page.close()
 
 

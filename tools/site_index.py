@@ -16,10 +16,11 @@ FINDINGS = "<!-- findings -->"  # and where three findings go
 
 
 class Finding(NamedTuple):
-    """A number, what it is a number of, and the page that shows it."""
+    """A number, what it says, and the page that shows it."""
 
     number: str
     sentence: str
+    measured: str  # on what, in small print
     page: str
 
 
@@ -67,20 +68,22 @@ def three_findings() -> list[Finding]:
     return [
         Finding(
             f"{math.exp(rises['rope'].mean):.0f} ×",
-            "less likely, on average, is the right next byte to a small RoPE model, trained on "
-            "texts of 64 bytes, when it reads 2,048 at once. With ALiBi: "
-            f"{math.exp(rises['alibi'].mean):.2f} times.",
+            "RoPE reads 32 times more than in training, and finds the right next byte that much "
+            f"less likely. ALiBi: {math.exp(rises['alibi'].mean):.2f} times.",
+            "Small models, trained on texts of 64 bytes, read 2,048 at once. Averages.",
             "07_train_short_test_long",
         ),
         Finding(
-            f"{math.exp(costs[512]):.1f} → {math.exp(costs[8000]):.1f} ×",
-            "less likely is SmolLM2's right next token when four slow pairs of RoPE stand still: "
-            "in texts of 512 tokens, and at the end of 8,000.",
+            f"{math.exp(costs[8000]):.1f} ×",
+            "Stop four slow pairs of RoPE, and in long texts a published model finds the right "
+            f"next token that much less likely. In short ones: {math.exp(costs[512]):.1f} times.",
+            "SmolLM2, pairs 24 to 27: at the end of 8,000 tokens, and in 512. Averages.",
             "05_rope",
         ),
         Finding(
             f"{counts['false']} of {counts.total()}",
             "claims from tutorials and papers are false as they are usually told. Try ten.",
+            "",
             "myths",
         ),
     ]

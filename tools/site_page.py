@@ -26,6 +26,7 @@ AIMS = re.compile(r"\n\n(After this lesson you can)\n\n((?:- .*\n|  .*\n)+)")
 FACTS = re.compile(r"^\*\*Time:\*\* .*(?:\n.+)*", re.MULTILINE)
 ALL_CODE = "Show the code of pictures and questions too"  # what site.js hides until then
 END_OF_FACTS = "</div>"  # what a lesson takes, in its first lines
+NO_SEARCH = "no-search"  # Sphinx's class for what the search leaves out
 OF_AN_EXPLORER = "Code: show the explorer"
 HOW_TO_RUN = "Run cells from top to bottom"  # how a paragraph for notebooks alone starts
 START = "course_lab.start("  # in the cell that each lesson starts with
@@ -200,7 +201,7 @@ class _Writer:
         drawn, printed = NotebookNode(cell), NotebookNode(cell)
         drawn.outputs = [out for out in cell.outputs if out.output_type != "stream"]
         printed.outputs = [out for out in cell.outputs if out.output_type == "stream"]
-        settings = [code_block(cell.source), *self.outputs.blocks(printed)]
+        settings = [code_block(cell.source, kind=NO_SEARCH), *self.outputs.blocks(printed)]
         doors = self.outputs.blocks(drawn, halves=True)
         return [*doors, *folded("Code: the start", settings, class_="om-code")]
 
@@ -256,7 +257,7 @@ def _folded_source(cell: NotebookNode) -> list[str]:
     if code.startswith(TITLE):
         title, _, code = code.removeprefix(TITLE).partition("\n")
     summary = title if title.startswith("Code") else f"Code: {title}"
-    return folded(escaped(summary), [code_block(code)], class_="om-code")
+    return folded(escaped(summary), [code_block(code, kind=NO_SEARCH)], class_="om-code")
 
 
 def _has(cell: NotebookNode, name: str) -> bool:

@@ -1,8 +1,8 @@
 """Draw each explorer of the lessons as it starts: `python tools/stills.py`, or `make stills`.
 
 The pictures, in docs/explorers, stand in the notebooks where an explorer was not run: in
-JupyterLab, on GitHub, in previews. Each says that it is a still, and has paper of its own, so that
-it can be read on a dark page. Chromium draws them.
+JupyterLab, on GitHub, in previews. Each says that it is a still. In a notebook it has no paper, so
+that it can be read on a dark page too. Chromium draws them.
 """
 
 import ast
@@ -19,6 +19,7 @@ from notebook_budget import explorer_calls
 from notebook_source import BuildError, find_lessons, read_lesson
 
 from course_lab import explorers
+from course_utils.plots.paper import without_paper
 from course_utils.plots.style import shrink
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -76,7 +77,8 @@ def put_into(cell: NotebookNode, root: Path) -> None:
     for output, (name, _) in zip(explorers_shown, calls(cell.source), strict=False):
         if not path(root, name).exists():
             raise BuildError(f"the explorer {name!r} has no picture yet: make stills draws it")
-        output.data["image/png"] = base64.b64encode(path(root, name).read_bytes()).decode()
+        still = without_paper(path(root, name).read_bytes())
+        output.data["image/png"] = base64.b64encode(still).decode()
 
 
 def main() -> int:

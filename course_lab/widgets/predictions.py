@@ -12,7 +12,7 @@ import traitlets
 
 from course_lab.widgets import running
 from course_lab.widgets.card import ASKS, OTHER, RIGHT, bold, card, inline, small
-from course_lab.widgets.seal import seal
+from course_lab.widgets.seal import missing, seal
 from course_utils import validation
 
 _answers: dict[str, Any] = {}  # the learner's answers by question: they survive a re-run
@@ -30,6 +30,7 @@ class Question(anywidget.AnyWidget):
     answer = traitlets.Unicode().tag(sync=True)  # picked or typed; "" at first
     note = traitlets.Unicode().tag(sync=True)  # on the answer, as HTML
     seen = traitlets.Bool(False).tag(sync=True)  # whether a front end has drawn the box
+    settled = traitlets.Bool(False).tag(sync=True)  # the answer is shown: its "Look" may open
 
 
 class Prediction:
@@ -37,19 +38,20 @@ class Prediction:
 
     The box records an answer as soon as it is picked or typed. Once :meth:`reveal` has run, the box
     has the verdict too, and keeps it up to date. Who has seen the box and not guessed is told to
-    guess, once in each cell up to the answer and its pictures, in place of what it shows.
+    guess, once in each cell up to the answer and its pictures, in place of what it shows; the guess
+    then opens it. ``name`` says which guess is missing where a cell asks for several.
     """
 
-    def __init__(self, box: Question) -> None:
+    def __init__(self, box: Question, name: str = "") -> None:
+        self.name = name
         box.as_html = [inline(text) for text in (box.question, *box.options)]
         self.question = box.question
         self._box: Any = box
-        self._measured: str | None = None  # what was measured, in words, once it was shown
         self._right_answer: Any = None  # as judge() got it
         self.revealed = False  # whether the cell with the answer has run
         box.observe(self._record, names="answer")
         box.observe(lambda _: running.watch.start(), names="seen")
-        seal.ask(self)
+        self._asked_together: Sequence[Any] = seal.ask(self)
 
     @property
     def answer(self) -> Any:
@@ -62,26 +64,20 @@ class Prediction:
         return self._box.seen and self.answer is None
 
     def reveal(self, measured: str | float, unit: str = "") -> None:
-        """Print what was measured beside what the learner predicted; the box says it too."""
+        """Print what was measured; the box says whether it was predicted."""
         value = f"{measured:.4g}" if isinstance(measured, float) else str(measured)
         in_words = f"{value} {unit}".strip()
-        if self.answer is None:
-            comparison = "No prediction was made above"
-        elif not isinstance(self.answer, str):
-            comparison = f"You predicted {self.answer:.4g}"
-        elif self.answer == measured:
-            comparison = "As you predicted"
-        else:
-            comparison = f"You predicted: {self.answer}"
-        print(f"Measured: {in_words}. ({comparison}.)")
-        self.judge(measured, in_words)
+        no_guess = self.answer is None and not seal.holds
+        print(f"Measured: {in_words}.{' (No prediction was made above.)' if no_guess else ''}")
+        self.judge(measured)
 
-    def judge(self, right_answer: Any, measured: str) -> None:
-        """Have the box say whether the answer is right, and what was measured."""
-        self.revealed = True
-        if not seal.holds:
-            self._measured, self._right_answer = measured, right_answer
-            self._show_verdict()
+    def judge(self, right_answer: Any) -> None:
+        """Have the box say whether the answer is right."""
+        self.revealed, self._right_answer = True, right_answer
+        if self.answer is not None:
+            self._tell()
+        elif not seal.holds:
+            self._box.settled = True
 
     def _record(self, change: dict[str, Any]) -> None:
         entered = change["new"]
@@ -92,24 +88,28 @@ class Prediction:
             self._box.note = f"'{typed}' is not a number yet." if typed else ""
             return
         _answers[self.question] = answer
-        if self._measured is None:
-            number = f": {answer:g}" if isinstance(answer, float) else ""
-            self._box.note = f"Recorded{number}. Now run the next cell (Shift+Enter)."
-        else:
-            self._show_verdict()
+        for question in self._asked_together:
+            if question.answer is not None:
+                question._tell()
         seal.guessed()
 
-    def _show_verdict(self) -> None:
-        measured = inline(str(self._measured))
-        if self.answer is None:
-            self._box.note = ""
-        elif not isinstance(self.answer, str):
-            self._box.note = f"You predicted {self.answer:.4g}. Measured: <b>{measured}</b>."
-        elif self.answer == self._right_answer:
-            self._box.note = f"{bold('✓ Right:', RIGHT)} {measured}."
+    def _tell(self) -> None:
+        """Have the box say what becomes of its answer."""
+        is_number = not isinstance(self.answer, str)
+        if self.revealed:
+            self._box.settled = True
+            if is_number:
+                self._box.note = f"You predicted {self.answer:.4g}."
+            elif self.answer == self._right_answer:
+                self._box.note = bold("✓ Right.", RIGHT)
+            else:
+                self._box.note = bold(f"✗ Not “{self.answer}”.", OTHER)
+            return
+        recorded = f"Recorded: {self.answer:g}." if is_number else "Recorded."
+        if names := missing(self._asked_together):
+            self._box.note = f"{recorded} Guess {names} too."
         else:
-            verdict = bold(f"✗ Not “{self.answer}”.", OTHER)
-            self._box.note = f"{verdict} Measured: <b>{measured}</b>."
+            self._box.note = f"{recorded} Run on (Shift+Enter): the answer follows."
 
     def _display(self, answers: Sequence[str]) -> None:
         """Show the box; without a kernel the question and what may be answered."""
@@ -121,10 +121,11 @@ class Prediction:
         IPython.display.display(bundle, metadata=metadata, raw=True)
 
 
-def predict(question: str, choices: Sequence[str]) -> Prediction:
+def predict(question: str, choices: Sequence[str], name: str = "") -> Prediction:
     """Ask a multiple-choice question and record the answer in this kernel.
 
-    A later cell calls :meth:`Prediction.reveal` with what it measured.
+    A later cell calls :meth:`Prediction.reveal` with what it measured. Questions of one cell have
+    each a ``name``.
     """
     validation.sentence("question", question)
     if isinstance(choices, str) or not isinstance(choices, Sequence):
@@ -134,7 +135,7 @@ def predict(question: str, choices: Sequence[str]) -> Prediction:
         raise ValueError(f"choices must be at least two different ones, got {choices!r}")
     earlier = _answers.get(question)
     answer = earlier if earlier in options else ""
-    prediction = Prediction(Question(question=question, options=options, answer=answer))
+    prediction = Prediction(Question(question=question, options=options, answer=answer), name)
     numbered = [f"  ({number}) {option}" for number, option in enumerate(options, start=1)]
     prediction._display(numbered)
     return prediction

@@ -1,6 +1,6 @@
 // A question as a form: options to choose among, or a field for a number. The model has its
 // question and its options `as_html`, the `options` as answers or a `placeholder`, the learner's
-// `answer`, and from the kernel a `note` on it.
+// `answer`, and from the kernel a `note` on it, and whether its answer is shown: `settled`.
 
 const STYLE = `
 .om-question { --om-line: var(--jp-border-color1, #8c95a080);
@@ -51,12 +51,32 @@ function hideMarks() {
     }
   }
 }
+
+// The folded text after an answer, up to the next question, opens once the answer is shown.
+const LOOK = "Look, once you have guessed";
+const ASKS = "Run this cell to answer."; // a question that did not run yet says so
+const settled = new Set(); // cells of questions whose text is still to be opened
+function openLooks() {
+  for (const question of settled) {
+    for (let cell = question.nextElementSibling; cell; cell = cell.nextElementSibling) {
+      if (cell.querySelector(".om-question") || cell.textContent.includes(ASKS)) break;
+      const summaries = [...cell.querySelectorAll("details:not([open]) > summary")];
+      const look = summaries.find((summary) => summary.textContent === LOOK);
+      if (!look) continue;
+      look.parentElement.open = true;
+      settled.delete(question);
+      break;
+    }
+  }
+}
+
 const watched = new WeakSet(); // notebooks, whose cells come and go as one scrolls
 function watch(notebook) {
   hideMarks();
   if (!notebook || watched.has(notebook)) return;
   watched.add(notebook);
-  new MutationObserver(hideMarks).observe(notebook, { childList: true, subtree: true });
+  const tidy = () => { hideMarks(); openLooks(); };
+  new MutationObserver(tidy).observe(notebook, { childList: true, subtree: true });
 }
 
 function render({ model, el }) {
@@ -89,6 +109,12 @@ function render({ model, el }) {
     }
     note.innerHTML = model.get("note");
   }
+  function open() {
+    const cell = el.closest(".jp-Cell");
+    if (!cell || !model.get("settled")) return;
+    settled.add(cell);
+    openLooks();
+  }
 
   root.addEventListener("input", ({ target }) => {
     model.set("answer", target.value);
@@ -100,12 +126,19 @@ function render({ model, el }) {
   }
   root.addEventListener("keydown", (event) => handOver(event, model.get("answer")));
   model.on("change:answer change:note", show);
+  model.on("change:settled", open);
   show();
   el.append(root);
   model.set("seen", true);
   model.save_changes();
-  requestAnimationFrame(() => watch(el.closest(".jp-Notebook")));
-  return () => model.off("change:answer change:note", show);
+  requestAnimationFrame(() => {
+    watch(el.closest(".jp-Notebook"));
+    open();
+  });
+  return () => {
+    model.off("change:answer change:note", show);
+    model.off("change:settled", open);
+  };
 }
 
 export default { render };

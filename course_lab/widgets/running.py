@@ -6,10 +6,9 @@ import IPython
 import IPython.display
 
 from course_lab.widgets import card
-from course_lab.widgets.seal import TITLE, seal
+from course_lab.widgets.seal import EMPTY, TITLE, seal
 
 NOTE = {"text/plain": "running …", "text/html": card.bold("running …", card.ASKS)}
-NOTHING = {"text/plain": "", "text/html": ""}
 
 
 class RunningLine:
@@ -29,7 +28,7 @@ class RunningLine:
     def end(self) -> None:
         """The cell ends."""
         if self._line is not None:
-            self._line.update(NOTHING, raw=True)
+            self._line.update(EMPTY, raw=True)
             self._line = None
 
 

@@ -3,9 +3,11 @@
 The build withholds the same outputs of a learner's notebook, by ``tools/notebook_folds.py``.
 """
 
+import contextlib
+import io
 import sys
-from collections.abc import Callable
-from typing import Any, Protocol
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple, Protocol
 
 import IPython
 import IPython.display
@@ -14,13 +16,14 @@ from IPython.utils.capture import capture_output
 from course_lab.widgets import card
 
 TITLE = "#@title "  # how the source of a folded cell starts: Colab shows the rest of the line
-GUESS_FIRST = "Guess above, or run this cell once more to see it without a guess."
-GUESSED = "You have guessed: now run this cell."
+GUESS_FIRST = "Guess{} above, or run this cell once more to see it without a guess."
+EMPTY = {"text/plain": "", "text/html": ""}
 
 
 class Question(Protocol):
     """What the seal asks of a question."""
 
+    name: str  # such as a claim's id; "" where the cell asks nothing else
     revealed: bool  # the cell with its answer has run
 
     @property
@@ -28,39 +31,71 @@ class Question(Protocol):
         """Whether it was seen, and has no guess yet."""
 
 
+class Held(NamedTuple):
+    """What was held back of one cell."""
+
+    questions: Sequence[Question]  # which it waits for
+    outputs: Sequence[dict[str, Any]]
+    places: Sequence[Any]  # an output of the cell for each of them: the first has the note
+
+
+class Printed(io.TextIOBase):
+    """A stream whose texts become outputs, in their place among the others."""
+
+    def __init__(self, outputs: list[dict[str, Any]]) -> None:
+        self._outputs = outputs
+        self._last: dict[str, Any] | None = None  # the output of the text before
+
+    def write(self, text: str) -> int:
+        """Add the text to what was printed just before, or begin another output."""
+        if self._last is None or self._outputs[-1] is not self._last:
+            self._last = {"data": {"text/plain": ""}, "metadata": {}}
+            self._outputs.append(self._last)
+        self._last["data"]["text/plain"] += text
+        return len(text)
+
+
 class Seal:
     """Holds back each cell from a question to its answer, and the folded pictures that follow.
 
     It does so the first time that the cell runs, and only while a guess is missing. The cell runs
-    to its end, so that later cells find its variables.
+    to its end, so that later cells find its variables; the last guess shows what was held back.
     """
 
     def __init__(self) -> None:
         self._questions: list[Question] = []  # of the cell that asked last
         self._asking_cell: int | None = None  # its number
-        self._notes: list[tuple[list[Question], Any]] = []  # shown, each with what it waits for
-        self._let_go: Callable[[], Any] | None = None  # ends the hold, and returns what was held
+        self._held: list[Held] = []
+        self._let_go: Callable[[], list[dict[str, Any]]] | None = None  # ends a hold; the outputs
 
     @property
     def holds(self) -> bool:
         """Whether the outputs of the cell that runs are held back."""
         return self._let_go is not None
 
-    def ask(self, question: Question) -> None:
-        """A question is asked: its own cell shows all, and the cells after it wait for a guess."""
+    def ask(self, question: Question) -> Sequence[Question]:
+        """A question is asked: its own cell shows all, and the cells after it wait for a guess.
+
+        Returns the questions of its cell, of which more may follow.
+        """
         if self._let_go:
-            self._let_go().show()
+            for output in self._let_go():
+                IPython.display.display(output["data"], metadata=output["metadata"], raw=True)
         cell = getattr(IPython.get_ipython(), "execution_count", None)
         if cell != self._asking_cell:
             self._questions, self._asking_cell = [], cell
         self._questions.append(question)
+        return self._questions
 
     def guessed(self) -> None:
-        """A guess was made: the notes for which it was the last one missing say what to do next."""
-        for questions, note in list(self._notes):
-            if not any(question.waits for question in questions):
-                note.update(_bundle(GUESSED), raw=True)
-                self._notes.remove((questions, note))
+        """A guess was made: show what waited for nothing else, and say what the rest waits for."""
+        for held in list(self._held):
+            if any(question.waits for question in held.questions):
+                held.places[0].update(_note(held.questions), raw=True)
+                continue
+            for place, output in zip(held.places, held.outputs, strict=True):
+                place.update(output["data"], metadata=output["metadata"], raw=True)
+            self._held.remove(held)
 
     def begin(self, shell: Any, source: str) -> None:
         """A cell begins to run."""
@@ -72,31 +107,38 @@ class Seal:
 
     def end(self) -> None:
         """A cell ends: a note stands in place of what was held back."""
-        if self._let_go:
-            held = self._let_go()
-            if held.outputs or held.stdout:
-                note = IPython.display.display(_bundle(GUESS_FIRST), raw=True, display_id=True)
-                self._notes.append((self._questions, note))
+        if self._let_go and (outputs := self._let_go()):
+            shown = [_note(self._questions), *[EMPTY] * (len(outputs) - 1)]
+            places = [IPython.display.display(one, raw=True, display_id=True) for one in shown]
+            self._held.append(Held(self._questions, outputs, places))
 
     def _hold(self, shell: Any) -> None:
-        capture = capture_output(stderr=False)
-        held = capture.__enter__()
+        displayed = capture_output(stdout=False, stderr=False)
+        displayed.__enter__()
+        outputs = shell.display_pub.outputs
+        printed = contextlib.redirect_stdout(Printed(outputs))
+        printed.__enter__()
         shell.display_trap.hook = sys.displayhook  # else the cell's last value would be shown
 
-        def let_go() -> Any:
+        def let_go() -> list[dict[str, Any]]:
             self._let_go = None
             shell.display_trap.hook = shell.displayhook
-            capture.__exit__(None, None, None)
-            return held
+            printed.__exit__(None, None, None)
+            displayed.__exit__(None, None, None)
+            return outputs
 
         self._let_go = let_go
 
 
-def _bundle(text: str) -> dict[str, str]:
-    return {
-        "text/plain": text,
-        "text/html": card.card(card.escaped(text), edge=card.ASKS),
-    }
+def missing(questions: Iterable[Question]) -> str:
+    """The names of the questions that wait for a guess: "C16 and C19"."""
+    return " and ".join(question.name for question in questions if question.waits)
+
+
+def _note(questions: Iterable[Question]) -> dict[str, str]:
+    names = missing(questions)
+    text = GUESS_FIRST.format(names and f" {names}")
+    return {"text/plain": text, "text/html": card.card(card.escaped(text), edge=card.ASKS)}
 
 
 seal = Seal()

@@ -6,14 +6,17 @@ from typing import Any
 
 import matplotlib as mpl
 import matplotlib.pyplot as plt
+import numpy as np
 import seaborn as sns
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
+from matplotlib.transforms import Bbox
 from PIL import Image
 
 from course_utils import validation
-from course_utils.plots.vector import svg
+from course_utils.plots.paper import without_paper
+from course_utils.plots.vector import cells, svg
 
 DIVERGING = "RdBu_r"  # signed quantities, centred at zero
 SEQUENTIAL = "YlGnBu"  # weights and other quantities from zero upwards
@@ -47,7 +50,7 @@ def use_style(*fallback_fonts: str) -> None:
 
 
 def png(fig: Figure) -> bytes:
-    """The figure as PNG bytes at its own size, small enough for a notebook.
+    """The figure as PNG bytes at its own size, without paper, small enough for a notebook.
 
     Its colour bars get ticks at both ends.
     """
@@ -56,7 +59,11 @@ def png(fig: Figure) -> bytes:
         for artist in (*ax.images, *ax.collections):
             if artist.colorbar is not None:
                 _tick_ends(artist.colorbar)
-    return shrink(quick_png(fig))
+    opaque = shrink(quick_png(fig))
+    height = fig.bbox.height
+    boxes = [Bbox.intersection(cell, ax.bbox) for ax in fig.axes for cell in cells(ax)]
+    kept = [(box.x0, height - box.y1, box.x1, height - box.y0) for box in boxes if box is not None]
+    return without_paper(opaque, np.rint(kept).astype(int).tolist())
 
 
 def _tick_ends(bar: Any) -> None:

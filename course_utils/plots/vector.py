@@ -11,7 +11,6 @@ from typing import Any
 from xml.etree import ElementTree
 
 import matplotlib as mpl
-import numpy as np
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_svg import FigureCanvasSVG
@@ -23,6 +22,7 @@ from PIL import Image
 from seaborn.utils import relative_luminance
 
 from course_utils import validation
+from course_utils.plots.paper import small
 
 SVG = "http://www.w3.org/2000/svg"
 XLINK = "http://www.w3.org/1999/xlink"
@@ -107,15 +107,21 @@ def _colour_bars(ax: Axes) -> list:
 def _coloured_by_value(fig: Figure) -> Iterator[Artist]:
     """Cells and points whose colours are values, and the words upon cells, which suit theirs."""
     for ax in fig.axes:
-        valued = [drawn for drawn in ax.collections if drawn.get_array() is not None]
-        yield from valued
-        meshes = [drawn for drawn in valued if isinstance(drawn, QuadMesh)]
-        cells = [image.get_window_extent() for image in ax.images]
-        cells += [ax.transData.transform_bbox(mesh.get_datalim(ax.transData)) for mesh in meshes]
+        yield from (drawn for drawn in ax.collections if drawn.get_array() is not None)
+        boxes = cells(ax)
         for words in ax.texts:
             x, y = words.get_transform().transform(words.get_unitless_position())
-            if any(box.contains(x, y) for box in cells):
+            if any(box.contains(x, y) for box in boxes):
                 yield words
+
+
+def cells(ax: Axes) -> list[Bbox]:
+    """Where cells of a drawn figure's axes have colours that are values, in pixels."""
+    boxes = [image.get_window_extent() for image in ax.images]
+    for mesh in ax.collections:
+        if isinstance(mesh, QuadMesh) and mesh.get_array() is not None:
+            boxes.append(ax.transData.transform_bbox(mesh.get_datalim(ax.transData)))
+    return boxes
 
 
 def _simplify(element: ElementTree.Element) -> None:
@@ -124,7 +130,8 @@ def _simplify(element: ElementTree.Element) -> None:
         if key in COORDINATES:
             value = NUMBER.sub(lambda match: f"{float(match[0]):.1f}".removesuffix(".0"), value)
         elif key == HREF and value.startswith(PICTURE):
-            value = PICTURE + _with_palette(value.removeprefix(PICTURE))
+            picture = Image.open(io.BytesIO(base64.b64decode(value.removeprefix(PICTURE))))
+            value = PICTURE + base64.b64encode(small(picture)).decode()
         element.set(key, " ".join(value.split()))
     if element.tag != f"{{{SVG}}}text" and element.text and not element.text.strip():
         element.text = None
@@ -168,23 +175,6 @@ def _rules(root: ElementTree.Element) -> tuple[dict[str, str], set[str]]:
 
     walk(root, is_kept=False)
     return rules, colours
-
-
-def _with_palette(encoded: str) -> str:
-    """The same picture, as base64, in fewer bytes if it has at most 256 colours."""
-    picture = Image.open(io.BytesIO(base64.b64decode(encoded))).convert("RGBA")
-    height, width = picture.height, picture.width
-    pixels = np.asarray(picture).reshape(-1, 4)
-    colours, places = np.unique(pixels, axis=0, return_inverse=True)
-    buffer = io.BytesIO()
-    if len(colours) > 256:
-        picture.save(buffer, "png", optimize=True)
-    else:
-        indices = places.reshape(height, width).astype(np.uint8)
-        smaller = Image.fromarray(indices, "P")
-        smaller.putpalette(colours[:, :3].tobytes())
-        smaller.save(buffer, "png", optimize=True, transparency=colours[:, 3].tobytes())
-    return base64.b64encode(buffer.getvalue()).decode()
 
 
 def _drop_unused_names(root: ElementTree.Element) -> None:

@@ -6,7 +6,6 @@ const LENGTHS = [64, 128, 256, 512, 1024];
 const NARROW = matchMedia("(max-width: 40rem)").matches;
 const POINT = matchMedia("(pointer: coarse)").matches ? "Tap" : "Point at";
 const SHOWN = NARROW ? 476 : 768; // bytes of the passage that are coloured
-const DARK_INK = 0.66; // share of the strongest colour from which black is easier to read on it
 const STRONGEST = 4; // nats, the strongest colour
 const STRETCHED = "YaRN";
 const MOST = 768; // bytes of a reader's own text
@@ -39,6 +38,7 @@ function createText({ text, first, trained, ways }, _, want, status, put) {
   lengths[0].checked = true;
   const tick = create("input", { type: "checkbox",
     onchange: () => { stretched = tick.checked; changed(); } });
+  const unread = create("span", { class: "om-read-unread" }, "not read yet");
   const mean = create("b"), note = create("p", { class: "om-note" });
   const detail = create("p", { class: "om-read-detail" });
   const page = create("pre", { class: "om-read-text", tabindex: 0, role: "img",
@@ -58,7 +58,10 @@ function createText({ text, first, trained, ways }, _, want, status, put) {
   });
 
   const own = create("textarea", { rows: 2, "aria-label": "Your own text", spellcheck: "false",
-    placeholder: "Your own text, or code", autocomplete: "off" });
+    placeholder: "Your own text, or code", autocomplete: "off", oninput: () => {
+      own.style.height = ""; // as many lines as there are
+      own.style.height = `${own.scrollHeight + own.offsetHeight - own.clientHeight}px`;
+    } });
   const answer = create("p", { class: "om-read-answer", role: "status" });
   const back = create("button", { type: "button", hidden: "", onclick: () => {
     answer.textContent = "";
@@ -139,15 +142,17 @@ function createText({ text, first, trained, ways }, _, want, status, put) {
     const losses = read.get(key())?.losses ?? [];
     spans.forEach((span, n) => {
       const share = losses[n] === undefined ? 0 : Math.min(1, losses[n] / STRONGEST);
-      span.style.background = share
-        ? `color-mix(in srgb, var(--om-warm) ${Math.round(85 * share)}%, transparent)` : "";
-      span.classList.toggle("om-read-strong", share >= DARK_INK);
+      span.style.setProperty("--om-share", share.toFixed(2));
+      span.classList.toggle("om-read-unread", losses[n] === undefined);
     });
-    const count = Math.min(losses.length, shown.length);
+    // A mean over some of the bytes would compare two lengths on different ones.
+    const count = Math.min(losses.length, shown.length), isWhole = count === shown.length;
     const sum = losses.slice(0, count).reduce((total, loss) => total + loss, 0);
-    mean.textContent = count ? (sum / count).toFixed(2) : "…";
-    note.textContent = `The mean over ${count} of ${shown.length} bytes.`;
-    if (count === shown.length) {
+    mean.textContent = isWhole ? (sum / count).toFixed(2) : "…";
+    note.textContent = isWhole ? `The mean over ${count} of ${count} bytes.`
+      : `Reading: ${count} of ${shown.length} bytes so far.`;
+    unread.hidden = isWhole;
+    if (isWhole) {
       status.textContent = `${length} bytes, ${stretched ? "stretched" : "as trained"}: `
         + `${mean.textContent} nats a byte.`;
     }
@@ -162,7 +167,7 @@ function createText({ text, first, trained, ways }, _, want, status, put) {
       create("label", { class: "om-read-tick" }, tick, `stretched by ${STRETCHED}`),
       create("p", { class: "om-read-mean" }, mean, " nats a byte")), note, page,
     create("p", { class: "om-read-scale", "aria-hidden": "true" }, "0", create("i"),
-      `${STRONGEST} nats and more`), detail, form,
+      `${STRONGEST} nats and more`, unread), detail, form,
     create("p", { class: "om-note" }, `Trained on texts of ${trained} bytes. The stronger the `
       + "colour, the more a byte surprised the model. Your text takes the passage's place."));
   show(passage);

@@ -65,6 +65,7 @@
       });
       this.leaveOut(chosen.map(({ name }) => name));
       const left = this.rows.filter((row) => !row.hidden).length;
+      this.form.querySelector(".om-all").disabled = left === this.rows.length;
       this.form.querySelector(".om-count").textContent = `${left} of ${this.rows.length} shown.`;
     }
   }

@@ -14,9 +14,7 @@ const ROW = 20; // pixels for the numbers, between the arcs and the words
 const ROOM = 32; // pixels that a number takes: a narrower word has none
 const LEAST = 0.005; // a smaller share is written as below 1 %
 const SAME = 1e-9; // a smaller change is rounding
-const MOVES = 2; // that the page makes itself, to show that words can be moved
 const TAP = 5; // pixels that a pointer may move between down and up
-const PAUSE = 1600; // milliseconds between them
 const SENTENCE = "John loves Mary";
 export const ENCODINGS = ["no positions", "sinusoidal", "RoPE", "ALiBi"];
 
@@ -150,15 +148,15 @@ export function mount(element) {
   let order = words.map((_, n) => n); // the word at each place
   let asking = 1; // the word whose attention is drawn
   let encoding = ENCODINGS[0];
-  let touched = false;
   let dragged = false; // the word under the pointer, since that went down
+  let held = null; // the word that follows the pointer, and where its middle is then
 
-  const input = create("input", { type: "text", value: SENTENCE, maxlength: 60,
+  const input = create("input", { type: "text", value: SENTENCE, maxlength: 300,
     "aria-label": "Your sentence", spellcheck: "false", autocomplete: "off" });
   const options = ENCODINGS.map((name) => {
     const radio = create("input", { type: "radio", name: "om-encoding", value: name });
     radio.checked = name === encoding;
-    radio.addEventListener("change", () => { encoding = name; touched = true; draw(); });
+    radio.addEventListener("change", () => { encoding = name; draw(); });
     return create("label", {}, radio, create("span", {}, name));
   });
   const switches = create("fieldset", { class: "om-switch" },
@@ -182,7 +180,6 @@ export function mount(element) {
       chip.addEventListener("pointerdown", (event) => drag(event, n));
       chip.addEventListener("click", () => { // also by Enter; a word that was dragged only moved
         if (!dragged) asking = n;
-        touched = true;
         dragged = false;
         draw();
       });
@@ -190,7 +187,6 @@ export function mount(element) {
         const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
         if (!step) return;
         event.preventDefault();
-        touched = true;
         move(n, order.indexOf(n) + step);
         chip.focus();
       });
@@ -236,13 +232,13 @@ export function mount(element) {
   // While the pointer is down, the word follows it sideways; a move up or down scrolls the page.
   function drag(event, n) {
     if (event.button) return;
-    touched = true;
     const chip = chips[n];
     const grabbed = event.clientX - layout().centres[n];
     dragged = false;
     const follow = ({ clientX }) => {
       const middle = clientX - grabbed;
       dragged ||= Math.abs(clientX - event.clientX) > TAP;
+      held = { word: n, middle };
       move(n, layout().centres.filter((centre, m) => m !== n && centre < middle).length);
       chip.style.setProperty("--om-pull", `${middle - layout().centres[n]}px`);
     };
@@ -250,6 +246,8 @@ export function mount(element) {
       chip.classList.remove("om-held");
       chip.style.removeProperty("--om-pull");
       chip.removeEventListener("pointermove", follow);
+      held = null;
+      draw();
     };
     chip.setPointerCapture(event.pointerId);
     chip.classList.add("om-held");
@@ -262,6 +260,7 @@ export function mount(element) {
   function draw() {
     const { weights, outputs } = read(order.map((n) => words[n]), encoding);
     const { letters, widths, lefts, centres } = layout();
+    if (held) centres[held.word] = held.middle;
     const from = order.indexOf(asking);
     row.style.setProperty("--om-letters", `${letters}px`);
     chips.forEach((chip, n) => {
@@ -294,9 +293,16 @@ export function mount(element) {
       + "see what it attends to.";
     if (!changed) return `${reader} has taken no notice: 0 of ${of} weights have changed.`;
     const percent = (share) => (100 * share).toFixed(share > 0.01 && share < 0.995 ? 0 : 1);
-    return `${reader} has noticed: ${changed} of ${of} weights have changed. Most changed “`
-      + `${words[largest.from]}” → “${words[largest.to]}”: ${percent(largest.before)} % before, `
+    return `${reader} has noticed: ${changed} of ${of} weights have changed. Most changed `
+      + `${named(largest.from)} → ${named(largest.to)}: ${percent(largest.before)} % before, `
       + `${percent(largest.after)} % now.`;
+  }
+
+  // A word in a sentence; equal ones are counted from the left.
+  function named(n) {
+    const equal = order.filter((other) => words[other] === words[n]);
+    const count = ["1st", "2nd", "3rd"][equal.indexOf(n)] ?? `${equal.indexOf(n) + 1}th`;
+    return `“${words[n]}”${equal.length > 1 ? ` (${count})` : ""}`;
   }
 
   // Each number stands between its arc and the word that the arc leads to. Where an arc was wider
@@ -326,7 +332,6 @@ export function mount(element) {
   }
 
   input.addEventListener("input", () => {
-    touched = true;
     const typed = typedWords().slice(0, LONGEST);
     if (!typed.length) {
       verdict.textContent = "Type a word or two: until then the last ones stand here.";
@@ -339,7 +344,6 @@ export function mount(element) {
     draw();
   });
   shuffle.addEventListener("click", () => {
-    touched = true;
     if (new Set(words).size < 2) return;
     const asTyped = words.map((_, n) => n).join();
     const shown = words.length > 2 ? [asTyped, order.join()] : [order.join()];
@@ -350,16 +354,4 @@ export function mount(element) {
   new ResizeObserver(draw).observe(row);
   makeChips();
   draw();
-
-  // Something moves at first, unless the reader has asked for stillness or moves something.
-  if (matchMedia("(prefers-reduced-motion: reduce)").matches) return;
-  let moves = 0;
-  const timer = setInterval(() => {
-    if (touched || moves === MOVES) {
-      clearInterval(timer);
-      return;
-    }
-    moves += 1;
-    move(order[0], words.length - 1);
-  }, PAUSE);
 }

@@ -326,8 +326,9 @@ document.fonts.addEventListener("loadingdone", () => all("div.math").forEach(fit
 
 // ------------------------------------------------------------------------------------- the search
 
-// A result shows the first sentence with a word of the search, and leads to its section. Sphinx
-// alone cuts 240 letters out of the page, code and hidden answers too, and leads to the page's top.
+// A result shows the sentence with most words of the search, below the heading of its section, and
+// leads there. Sphinx alone cuts 240 letters out of the page, code and hidden answers too, and
+// leads to the page's top.
 const HIDDEN = ".om-sealed, .om-hint";
 const SENTENCES = /(?<=[.?!])(?<!\b(?:al|e\.g|i\.e|eq|Eq)\.)\s+/;
 const NOTHING = "Your search did not match any documents. Please make sure that all words are "
@@ -339,26 +340,45 @@ function read(text) {
     .replaceAll("¶", "");
 }
 
-function firstWith(words, page) {
-  const has = (text) => {
+// Where most of the words stand on a page: a sentence, its section's id, and that one's heading.
+function bestFor(words, page) {
+  const found = (text) => {
     const searched = text.toLowerCase().replaceAll(/(?<=\d),(?=\d{3})/g, ""); // as in search.js
-    return words.some((word) => searched.includes(word));
+    return words.filter((word) => searched.includes(word)).length;
   };
-  const places = ["p, li, dd, td, summary", "h1, h2, h3", "details"]; // the best first
-  if (page.querySelector("#glossary")) places.unshift("h2"); // an entry before its word elsewhere
-  for (const part of places.flatMap((place) => [...page.querySelectorAll(place)])) {
-    if (part.querySelector("p, li, pre")) continue;
-    const summary = part.querySelector("summary")?.textContent ?? ""; // of a figure in words
-    const text = read(part.textContent.slice(summary.length));
-    if (!has(text)) continue;
-    const hidden = part.closest(HIDDEN);
-    const heads = part.matches("h1, h2, h3"); // then what stands below it says more
-    const passage = heads ? read(part.parentElement.querySelector("p")?.textContent ?? text) : text;
-    const sentences = passage.split(SENTENCES);
-    const sentence = hidden ? "In an answer of this section." : sentences.find(has) ?? sentences[0];
-    return { sentence: (sentence ?? text).trim(), section: part.closest("section[id]")?.id };
+  const kinds = ["p", "li, dd, td, summary", "h1, h2, h3", "details", "pre"]; // the best first
+  if (page.querySelector("#glossary")) kinds.unshift("h2"); // an entry before its word elsewhere
+  const parts = kinds.flatMap((kind) => [...page.querySelectorAll(kind)]).filter((part) =>
+    !part.querySelector("p, li, pre") && !part.closest(".om-facts, .om-moves, .no-search")
+    && !part.textContent.startsWith("Next:"));
+  let best = null;
+  for (const isSought of [
+    (part) => !part.matches("pre") && !part.closest(HIDDEN), // what all can read
+    (part) => !part.matches("pre"),
+    () => true,
+  ]) {
+    let most = 0;
+    for (const part of parts.filter(isSought)) {
+      const summary = part.querySelector("summary")?.textContent ?? ""; // of a figure in words
+      const text = read(part.textContent.slice(summary.length));
+      const count = found(text);
+      if (count > most) [best, most] = [{ part, text }, count];
+    }
+    if (best) break;
   }
-  return null;
+  if (!best) return null;
+  const { part, text } = best, section = part.closest("section[id]");
+  const heading = section?.querySelector("h2, h3") === section?.firstElementChild
+    ? read(section?.firstElementChild.textContent ?? "") : "";
+  const place = { section: section?.id, heading };
+  if (part.closest(HIDDEN)) return { ...place, sentence: "In an answer of this section." };
+  if (part.matches("pre")) return { ...place, sentence: "In the code of this section." };
+  const heads = part.matches("h1, h2, h3"); // then what stands below it says more
+  const passage = heads ? read(part.parentElement.querySelector("p")?.textContent ?? text) : text;
+  const sentences = passage.split(SENTENCES);
+  const counts = sentences.map(found);
+  const sentence = sentences[counts.indexOf(Math.max(...counts))];
+  return { ...place, sentence: sentence.trim() };
 }
 
 if (typeof Search === "object") {
@@ -374,19 +394,27 @@ if (typeof Search === "object") {
     }
     return parsed;
   };
-  const cutOut = Search.makeSearchSummary;
+  const perform = Search._performSearch; // it finds the glossary once more, without the entry
+  Search._performSearch = (...parsed) => {
+    const results = perform(...parsed); // the best last
+    const entries = results.filter(([page, , anchor]) => page === "glossary" && anchor);
+    return entries.length
+      ? results.filter(([page, , anchor]) => page !== "glossary" || anchor) : results;
+  };
   Search.makeSearchSummary = (html, keywords, anchor) => {
     const page = new DOMParser().parseFromString(html, "text/html");
     const place = anchor ? page.querySelector(anchor) : page.querySelector("[role=main]");
     const words = [...keywords].map((word) => word.toLowerCase());
-    const match = firstWith(words, place ?? page);
-    if (!match) return cutOut(html, keywords, anchor);
+    const match = bestFor(words, place ?? page) // or what the page is about
+      ?? { sentence: read(page.querySelector("[role=main] p")?.textContent ?? "") };
     const summary = document.createElement("p");
     summary.className = "context";
     summary.textContent = match.sentence;
     queueMicrotask(() => { // by then it stands in its result
       const link = summary.parentElement?.querySelector("a");
-      if (link && !anchor && match.section) link.hash = match.section;
+      if (!link || anchor || !match.section) return;
+      link.hash = match.section;
+      if (match.heading) link.append(` > ${match.heading}`);
     });
     return summary;
   };
