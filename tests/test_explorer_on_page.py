@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from browser import SECONDS
-from site_reader import swipe
+from site_reader import STILL, swipe
 
 from course_lab import explorers
 
@@ -71,16 +71,29 @@ def each_picture(page: Any) -> Iterator[None]:
         yield
 
 
-def test_a_phone_says_the_sentence_between_controls_and_pictures(mounted):
+def test_a_phone_has_the_controls_below_the_picture_and_its_sentence(mounted):
     page = mounted("stretch", viewport=PHONE)
     tops = [
-        page.locator(f".om > {part}").bounding_box()["y"]
-        for part in (".om-controls", ".om-sentence", ".om-picture", "details")
+        page.locator(f".om {part}").first.bounding_box()["y"]
+        for part in (".om-picture", ".om-sentence", ".om-controls", "details")
     ]
     assert tops == sorted(tops)
     page.set_viewport_size({"width": 1000, "height": 800})
-    sentence, picture = (page.locator(f".om > {part}") for part in (".om-sentence", ".om-picture"))
-    assert sentence.bounding_box()["y"] > picture.bounding_box()["y"]
+    controls, picture = (page.locator(f".om {part}") for part in (".om-controls", ".om-picture"))
+    assert controls.bounding_box()["y"] < picture.bounding_box()["y"]
+
+
+@EVERY
+def test_on_a_phone_no_control_can_be_moved_where_the_picture_is_out_of_sight(mounted, name):
+    page = mounted(name, viewport=PHONE, has_touch=True, is_mobile=True)
+    controls = page.locator(".om-control:visible, .om-tile, .om-play")
+    for _ in each_picture(page):
+        for control in controls.all():
+            control.evaluate(
+                "control => scrollBy(0, control.getBoundingClientRect().bottom - innerHeight)"
+            )
+            pinned, box = page.locator(".om-view").bounding_box(), control.bounding_box()
+            assert 0 <= pinned["y"] and pinned["y"] + pinned["height"] <= box["y"] + 1
 
 
 @EVERY
@@ -247,6 +260,7 @@ def test_a_finger_that_swipes_over_a_slider_scrolls_and_leaves_it_but_sideways_i
     page.wait_for_function("scrollY > 50", timeout=10 * SECONDS)
     assert page.evaluate(state) == before == int(slider.get_attribute("aria-valuetext"))
     assert page.locator(".om-sentence").text_content() == words
+    page.evaluate(STILL)
     page.evaluate("scrollTo(0, 0)")
     swipe(page, place, right=40)
     assert page.evaluate(state) > before
