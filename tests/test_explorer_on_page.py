@@ -93,7 +93,7 @@ def test_on_a_phone_no_control_can_be_moved_where_the_picture_is_out_of_sight(mo
                 "control => scrollBy(0, control.getBoundingClientRect().bottom - innerHeight)"
             )
             pinned, box = page.locator(".om-view").bounding_box(), control.bounding_box()
-            assert 0 <= pinned["y"] and pinned["y"] + pinned["height"] <= box["y"] + 1
+            assert pinned["y"] >= 0 and pinned["y"] + pinned["height"] <= box["y"] + 1
 
 
 @EVERY

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+import site_columns
 import site_explorers
 import site_narrow
 import site_questions
@@ -27,6 +28,7 @@ PIXELS = 96 / 72  # of CSS, to a point
 PHONE, GAP = 358, 7  # pixels across a phone's page, and between two panels there
 SMALLEST, LARGEST = 0.7, 1.1  # of a panel there, compared with how it was drawn
 NARROW = 0.8  # of a single panel that is squeezed: rather so large than wide
+IN_COLUMNS = 0.62  # of a drawing whose columns do not all stand side by side, at least
 FITS = 0.53  # of what stands alone in its row: rather so small than cut
 PANEL = re.compile(r'<view id="(panel-\d+)" viewBox="\S+ \S+ (\S+) (\S+)"')
 TITLE = 0.2  # of a door strip's height
@@ -121,7 +123,8 @@ class Outputs:
 
     def _narrow(self, cell: NotebookNode, svg: str, words: str) -> str:
         """A single wide panel for a phone, its title as text above it."""
-        drawing = site_narrow.narrow(svg, PHONE / NARROW / PIXELS)
+        columns = site_columns.cut(svg, PHONE / IN_COLUMNS / PIXELS)
+        drawing = columns or site_narrow.narrow(svg, PHONE / NARROW / PIXELS)
         address = self._file(cell, "svg", drawing.svg.encode())
         size = drawing.width * PIXELS, drawing.height * PIXELS
         title = tag("p", escaped(drawing.title), class_="om-figure-title") if drawing.title else ""
