@@ -729,10 +729,46 @@ def test_a_guess_in_a_lesson_counts_in_the_ledger_which_can_be_searched(opened, 
 def test_a_term_leads_to_the_glossary_and_back_to_the_lesson(opened):
     page = opened(CLOSER)
     page.locator("a[href*='glossary.html#']").first.click()
+    page.get_by_role("link", name="In the glossary").click()
     page.wait_for_url("**/glossary.html#*")
     assert page.locator(":target h2").is_visible()
     page.get_by_role("link", name="Lesson 02", exact=True).first.click()
     page.get_by_role("heading", name="The formula").wait_for(timeout=10 * SECONDS)
+
+
+def test_a_word_of_the_glossary_says_at_a_tap_what_it_means_and_the_page_stays(opened):
+    page = opened(WAVES, viewport=PHONE, has_touch=True, is_mobile=True)
+    words = page.locator("article a[href*='glossary.html#']:visible")
+    card = page.locator(".om-term")
+    for word in words.all()[:3]:
+        word.tap()
+        card.get_by_role("link", name="In the glossary").wait_for(timeout=10 * SECONDS)
+        box, below = card.bounding_box(), word.bounding_box()
+        assert box["x"] >= 0 and box["x"] + box["width"] <= PHONE["width"]
+        assert min(abs(box["y"] - below["y"]), abs(box["y"] + box["height"] - below["y"])) < 90
+    assert page.url.endswith(f"/{WAVES}.html")
+    page.touchscreen.tap(5, 400)
+    assert card.is_hidden()
+
+
+def test_a_word_of_the_glossary_says_to_mouse_and_keyboard_what_it_means(opened):
+    page = opened("05_rope")
+    word, card = page.locator("article a[href$='#query']").first, page.locator(".om-term")
+    word.hover()
+    card.wait_for(timeout=10 * SECONDS)
+    assert "Query" not in card.locator("p").text_content()[:3]
+    assert word.get_attribute("aria-describedby") == card.get_attribute("id")
+    card.hover()
+    page.mouse.move(1, 1)
+    card.wait_for(state="hidden", timeout=10 * SECONDS)
+    word.focus()
+    page.keyboard.press("Shift+Tab")
+    page.keyboard.press("Tab")
+    card.wait_for(timeout=10 * SECONDS)
+    page.keyboard.press("Escape")
+    assert card.is_hidden() and word.get_attribute("aria-describedby") is None
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/glossary.html#query")
 
 
 def test_on_the_first_page_attention_notices_a_moved_word_only_with_positions(opened):
