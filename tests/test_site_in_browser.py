@@ -181,12 +181,12 @@ def test_a_guess_unfolds_the_answer_is_judged_and_remembered(opened):
     reveal = answer.locator(".om-reveal")
     assert not reveal.is_visible()
     form.get_by_label("after 710 steps").click()
-    assert reveal.text_content() == "Measured: never. ✗ You said: after 710 steps."
+    assert not reveal.is_visible(), "the form says it"
     assert (
         form.locator(".om-said").text_content() == "✗ You said: after 710 steps. Measured: never."
     )
     assert answer.get_by_text("**Look:**").count() == 0 and "irrational" in answer.text_content()
-    assert reveal.is_visible() and not answer.locator("> summary").is_visible()
+    assert not answer.locator("> summary").is_visible()
     marked = form.locator("label[data-right=true], label[data-right=false]")
     assert [label.get_attribute("data-right") for label in marked.all()] == ["false", "true"]
     assert [label.inner_text().strip() for label in marked.all()] == ["after 710 steps", "never"]
@@ -198,7 +198,7 @@ def test_a_guess_unfolds_the_answer_is_judged_and_remembered(opened):
     assert not other.get_by_role("button", name="Guess").is_visible(), "a tap is enough"
     other.get_by_role("radio").first.focus()
     page.keyboard.press("ArrowDown")
-    assert not sealed.locator(".om-reveal").is_visible(), "arrow keys only choose"
+    assert not sealed.locator("img").first.is_visible(), "arrow keys only choose"
     other.get_by_label("one-hot").focus()
     page.keyboard.press("Space")
     other.get_by_role("button", name="Guess").click()
@@ -207,15 +207,21 @@ def test_a_guess_unfolds_the_answer_is_judged_and_remembered(opened):
     page.reload()
     score = page.locator(".om-score")
     assert "2 of 6, 1 right" in score.text_content()
-    assert reveal.is_visible() and form.get_by_label("after 710 steps").is_checked()
+    assert form.get_by_label("after 710 steps").is_checked()
     assert form.get_by_label("after 710 steps").is_disabled()
+    form.get_by_role("button", name="Guess again").click()
+    assert "1 of 6, 1 right" in score.text_content(), "the other guess stays"
+    assert not answer.locator("p").first.is_visible()
+    form.get_by_label("never").click()
+    assert form.locator(".om-said").text_content() == "✓ You were right."
     score.get_by_role("button", name="Forget them").click()
     assert not reveal.is_visible() and form.get_by_label("never").is_enabled()
+    assert not form.get_by_role("button", name="Guess again").is_visible()
     page.reload()
     assert score.text_content() == "6 guesses to make on this page. "
 
 
-def test_a_verdict_is_said_once_where_the_answer_stands_right_below_its_question(opened):
+def test_a_verdict_is_said_once_beside_its_question(opened):
     page = opened("08_stretching_rope")
     for form in page.locator(".om-guess[data-kind=choice]").all():
         form.get_by_role("radio").first.click()
@@ -228,7 +234,7 @@ def test_a_verdict_is_said_once_where_the_answer_stands_right_below_its_question
     page = opened(WAVES)
     sealed = question(page, "A hand turns by 1 radian")[1]
     sealed.locator("> summary").click()
-    assert sealed.locator(".om-reveal").is_visible(), "code stands between"
+    assert sealed.locator(".om-reveal").is_visible(), "there is no guess to judge"
 
 
 @pytest.mark.parametrize("name", ["08_stretching_rope", "11_capstone", "ledger"])
@@ -297,10 +303,11 @@ def test_hints_unfold_one_by_one_and_a_solution_stands_last(opened):
     page = opened(WAVES)
     exercise = page.locator(".om-exercise").first
     hints = exercise.locator(".om-hint > summary")
+    last = exercise.locator("details").last
     for number in range(3):
         assert [hint.is_visible() for hint in hints.all()] == [n <= number for n in range(3)]
+        assert not last.is_visible()
         hints.nth(number).press("Enter")
-    last = exercise.locator("details").last
     assert last.locator("> summary").text_content() == "A solution"
     assert not last.locator("pre").first.is_visible()
     last.locator("> summary").click()

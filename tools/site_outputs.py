@@ -36,6 +36,10 @@ CUT = 0.493  # of its width: left of the third door's leaf
 COLUMNS = re.compile(
     r"\S {4,}\S|\S {2,}\S(?:.*\S)? {2,}\S"
 )  # in a line: gaps that stand in a table
+INDEX_NAME = re.compile(  # which pandas writes into a second row of headings
+    r"<thead>\s*<tr>\s*<th></th>(.*?)</tr>\s*<tr>\s*<th>(.+?)</th>(?:\s*<th></th>)+\s*</tr>\s*</thead>",
+    re.DOTALL,
+)
 STYLE = re.compile(r"<style.*?</style>", re.DOTALL)
 Window = tuple[float, float, float, float]
 
@@ -219,5 +223,6 @@ def _html(text: str) -> str:
         return " ".join(text.split())
     plain = STYLE.sub("", text).replace(' border="1" class="dataframe"', ' class="docutils"')
     plain = re.sub(r' style="text-align: \w+;"', "", plain)
+    plain = INDEX_NAME.sub(r"<thead> <tr> <th>\2</th> \1</tr> </thead>", plain)
     plain = plain.replace("<th></th>", "<td></td>")  # a heading without words heads nothing
     return tag("div", " ".join(plain.split()), class_="table-wrapper om-table")
