@@ -376,3 +376,30 @@ def test_sliders_of_heads_that_are_not_used_are_greyed_and_share_the_others_rang
     assert len({slider.get_attribute("max") for slider in sliders}) == 1
     page.evaluate("explorer.set({heads: 3})")
     assert [slider.is_disabled() for slider in sliders] == [False, False, False, True]
+
+
+def test_the_curve_past_a_wish_keeps_off_the_frame_and_the_grey_line_has_its_number(mounted):
+    page = mounted("profile", start='{ wish: "every eighth" }')
+    panel = page.locator(".om-panel").nth(1)
+    tops = panel.evaluate(
+        "panel => [...panel.querySelectorAll(':scope > div')[0].querySelectorAll('path')]"
+        ".filter((path) => path.getBBox().width > 50).map((path) => path.getBBox().y)"
+    )
+    assert len(tops) > 1 and min(tops) > 4
+    assert "64" in panel.locator("text").all_text_contents()
+
+
+def test_a_name_that_is_struck_out_stands_at_its_cross_or_only_on_the_board(mounted):
+    page = mounted("chooser", start='{ texts: "16 times as long" }')
+    board, chart = (page.locator(".om-panel").nth(n) for n in (0, 1))
+    left = int(board.locator(".om-title").text_content().split()[0])
+    lines = chart.locator("path[d*='L'][style*='stroke-width:0.8']").count()
+    assert lines <= left + 1, "only those left, and the one drawn, are moved"
+    texts = chart.locator(".om-start, .om-end").all()
+    boxes = [text.bounding_box() for text in texts if text.text_content().islower()]
+    assert len(boxes) > left
+    for n, first in enumerate(boxes):
+        for second in boxes[:n]:
+            sideways = first["x"] < second["x"] + second["width"] - 1
+            back = second["x"] < first["x"] + first["width"] - 1
+            assert not (sideways and back) or abs(first["y"] - second["y"]) > 9

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import build_site
+import pandas as pd
 import pytest
 import site_html
 import site_index
@@ -128,6 +129,12 @@ def test_a_table_of_pandas_comes_without_its_style_in_a_block_that_scrolls():
     markdown = page(code("frame", shown("…", **{"text/html": f"{frame}</table></div>"}))).markdown
     assert '<div class="table-wrapper om-table"><div> <table class="docutils">' in markdown
     assert "<style" not in markdown
+
+
+def test_the_name_of_a_tables_index_stands_in_its_one_row_of_headings():
+    frame = pd.DataFrame({"loss": [3.0]}, index=["as trained"]).rename_axis("way")
+    markdown = page(code("frame", shown("…", **{"text/html": frame.to_html()}))).markdown
+    assert re.search("<thead> <tr> <th>way</th> *<th>loss</th> *</tr> *</thead>", markdown)
 
 
 # ------------------------------------------------------------------------- pictures and explorers

@@ -37,7 +37,7 @@ const STYLE = `
 .om *, .om *::before { box-sizing: border-box; }
 .om-controls { display: grid; gap: 2px 24px;
   grid-template-columns: repeat(auto-fit, minmax(min(100%, 19rem), 1fr)); }
-.om-control { display: grid; grid-template-columns: 6.5rem 1fr 4.5rem; gap: 8px; min-height: 28px;
+.om-control { display: grid; grid-template-columns: 7.5rem 1fr 4.5rem; gap: 8px; min-height: 28px;
   align-items: center; margin: 0; font-weight: normal; color: inherit; }
 .om-control output { font-variant-numeric: tabular-nums; text-align: left; color: inherit; }
 .om-control input, .om-control select { margin: 0; font: inherit; color: inherit; }
