@@ -492,6 +492,8 @@ explorers.profile()
 
 # %% tags=["plumbing"]
 # RoPE's loss and that of others
+import pandas as pd
+
 from course_utils import results
 from course_utils.models import TinyTransformer
 from course_utils.texts import data
@@ -503,14 +505,15 @@ def weights_of(name):
 
 
 trained = data.results("extrapolation").query("reading == 'as trained'")
-print("RoPE's loss less that of …    reading 64 bytes   reading 256        weights, of RoPE's")
+gains = pd.DataFrame(columns=["reading 64 bytes", "reading 256", "weights, of RoPE's"])
 for name in ("none", "learned", "sinusoidal", "t5", "shaw", "transformer_xl", "deberta"):
-    gains = [
+    changes = [
         results.change(trained.query("read == @n"), {"encoding": name}, {"encoding": "rope"})
         for n in (64, 256)
     ]
     share = f"{100 * weights_of(name) / weights_of('rope'):.0f} %"
-    print(f"{name:29}", *(f"{gain}".ljust(18) for gain in gains), share)
+    gains.loc[name] = [*map(str, changes), share]
+gains.rename_axis("RoPE's loss less that of …")
 
 # %% [markdown]
 # **Look:** at 64 bytes, as trained, it is well ahead of vectors that are added to words. T5 and
@@ -574,9 +577,9 @@ plots.show(
 
 # %%
 losses = data.results("real_positions").groupby("way")["loss"].mean()  # eight texts of 512 tokens
-ways = ["as trained", *(f"pairs {first}-{first + 3} still" for first in (0, 8, 24))]
+ways = ["as trained", *(f"pairs {first}-{first + 3} still" for first in (0, 8))]
 ways += ["moved by 5000", "moved by 5000, rounded", "no position"]
-print(losses[ways].round(1).to_string())
+losses[ways].round(1).rename("loss").to_frame()
 
 # %% [markdown]
 # In 512 tokens fast pairs count. And our question? A turn can carry position. The text reads the

@@ -31,7 +31,8 @@ html_static_path = ["static", "build/source/_static"]
 html_css_files = ["site.css"]
 html_favicon = "static/favicon.svg"
 html_js_files = [
-    (file, {"defer": "defer"}) for file in ("questions.js", "site.js", "filters.js", "cards.js")
+    (file, {"defer": "defer"})
+    for file in ("questions.js", "site.js", "filters.js", "cards.js", "terms.js")
 ]
 html_search_scorer = str(Path(__file__).parent / "search.js")
 html_use_index = True

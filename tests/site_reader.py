@@ -58,6 +58,19 @@ def swipe(page: Any, place: dict[str, float], up: float = 0, right: float = 0) -
     wire.send(touch, {"type": "touchEnd", "touchPoints": []})
 
 
+# Waits until the page neither scrolls nor grows.
+STILL = """() => new Promise((done) => {
+    let before = null, frames = 0; // of stillness
+    const look = () => {
+        const now = scrollY + document.body.scrollHeight;
+        frames = now === before ? frames + 1 : 0;
+        before = now;
+        frames > 40 ? done() : requestAnimationFrame(look);
+    };
+    look();
+})"""
+
+
 OF_THE_KERNEL = ".jp-OutputArea-child:has(img.widget-image)"  # explorers in JupyterLab
 
 

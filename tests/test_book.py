@@ -63,7 +63,7 @@ def test_a_claim_has_its_scope_once_and_every_verdict():
     assert text.count("Judged on: whole turns.") == 1
     assert "<b>FALSE.</b> It is 6." in text and "In a real model, mini" in text
     assert '<div class="om-claim" id="claim-C12">' in text
-    assert "Verdicts:" not in text, "whose code is left out"
+    assert "om-settled" not in text, "whose code is left out"
     assert "depends</li>" not in text
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from browser import SECONDS
-from site_reader import swipe
+from site_reader import STILL, swipe
 
 from course_lab import explorers
 
@@ -71,16 +71,29 @@ def each_picture(page: Any) -> Iterator[None]:
         yield
 
 
-def test_a_phone_says_the_sentence_between_controls_and_pictures(mounted):
+def test_a_phone_has_the_controls_below_the_picture_and_its_sentence(mounted):
     page = mounted("stretch", viewport=PHONE)
     tops = [
-        page.locator(f".om > {part}").bounding_box()["y"]
-        for part in (".om-controls", ".om-sentence", ".om-picture", "details")
+        page.locator(f".om {part}").first.bounding_box()["y"]
+        for part in (".om-picture", ".om-sentence", ".om-controls", "details")
     ]
     assert tops == sorted(tops)
     page.set_viewport_size({"width": 1000, "height": 800})
-    sentence, picture = (page.locator(f".om > {part}") for part in (".om-sentence", ".om-picture"))
-    assert sentence.bounding_box()["y"] > picture.bounding_box()["y"]
+    controls, picture = (page.locator(f".om {part}") for part in (".om-controls", ".om-picture"))
+    assert controls.bounding_box()["y"] < picture.bounding_box()["y"]
+
+
+@EVERY
+def test_on_a_phone_no_control_can_be_moved_where_the_picture_is_out_of_sight(mounted, name):
+    page = mounted(name, viewport=PHONE, has_touch=True, is_mobile=True)
+    controls = page.locator(".om-control:visible, .om-tile, .om-play")
+    for _ in each_picture(page):
+        for control in controls.all():
+            control.evaluate(
+                "control => scrollBy(0, control.getBoundingClientRect().bottom - innerHeight)"
+            )
+            pinned, box = page.locator(".om-view").bounding_box(), control.bounding_box()
+            assert pinned["y"] >= 0 and pinned["y"] + pinned["height"] <= box["y"] + 1
 
 
 @EVERY
@@ -247,6 +260,7 @@ def test_a_finger_that_swipes_over_a_slider_scrolls_and_leaves_it_but_sideways_i
     page.wait_for_function("scrollY > 50", timeout=10 * SECONDS)
     assert page.evaluate(state) == before == int(slider.get_attribute("aria-valuetext"))
     assert page.locator(".om-sentence").text_content() == words
+    page.evaluate(STILL)
     page.evaluate("scrollTo(0, 0)")
     swipe(page, place, right=40)
     assert page.evaluate(state) > before
@@ -362,3 +376,30 @@ def test_sliders_of_heads_that_are_not_used_are_greyed_and_share_the_others_rang
     assert len({slider.get_attribute("max") for slider in sliders}) == 1
     page.evaluate("explorer.set({heads: 3})")
     assert [slider.is_disabled() for slider in sliders] == [False, False, False, True]
+
+
+def test_the_curve_past_a_wish_keeps_off_the_frame_and_the_grey_line_has_its_number(mounted):
+    page = mounted("profile", start='{ wish: "every eighth" }')
+    panel = page.locator(".om-panel").nth(1)
+    tops = panel.evaluate(
+        "panel => [...panel.querySelectorAll(':scope > div')[0].querySelectorAll('path')]"
+        ".filter((path) => path.getBBox().width > 50).map((path) => path.getBBox().y)"
+    )
+    assert len(tops) > 1 and min(tops) > 4
+    assert "64" in panel.locator("text").all_text_contents()
+
+
+def test_a_name_that_is_struck_out_stands_at_its_cross_or_only_on_the_board(mounted):
+    page = mounted("chooser", start='{ texts: "16 times as long" }')
+    board, chart = (page.locator(".om-panel").nth(n) for n in (0, 1))
+    left = int(board.locator(".om-title").text_content().split()[0])
+    lines = chart.locator("path[d*='L'][style*='stroke-width:0.8']").count()
+    assert lines <= left + 1, "only those left, and the one drawn, are moved"
+    texts = chart.locator(".om-start, .om-end").all()
+    boxes = [text.bounding_box() for text in texts if text.text_content().islower()]
+    assert len(boxes) > left
+    for n, first in enumerate(boxes):
+        for second in boxes[:n]:
+            sideways = first["x"] < second["x"] + second["width"] - 1
+            back = second["x"] < first["x"] + first["width"] - 1
+            assert not (sideways and back) or abs(first["y"] - second["y"]) > 9

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import build_site
+import pandas as pd
 import pytest
 import site_html
 import site_index
@@ -129,6 +130,12 @@ def test_a_table_of_pandas_comes_without_its_style_in_a_block_that_scrolls():
     markdown = page(code("frame", shown("…", **{"text/html": f"{frame}</table></div>"}))).markdown
     assert '<div class="table-wrapper om-table"><div> <table class="docutils">' in markdown
     assert "<style" not in markdown
+
+
+def test_the_name_of_a_tables_index_stands_in_its_one_row_of_headings():
+    frame = pd.DataFrame({"loss": [3.0]}, index=["as trained"]).rename_axis("way")
+    markdown = page(code("frame", shown("…", **{"text/html": frame.to_html()}))).markdown
+    assert re.search("<thead> <tr> <th>way</th> *<th>loss</th> *</tr> *</thead>", markdown)
 
 
 # ------------------------------------------------------------------------- pictures and explorers
@@ -310,17 +317,24 @@ def test_a_claim_has_its_scope_a_guess_and_every_verdict_folded_in_one_place():
     assert re.findall('type="radio" value="(.*?)"', markdown) == ["true", "false", "depends"]
     assert "Judged on: whole turns." in markdown and 'data-measured="false"' in markdown
     ((keys, card),) = folds(markdown)
-    assert "FALSE. It is 6.a: yes; b: no." in card
+    assert "FALSE. It is 6.a: yesb: no" in card, "a list"
     assert "In a real model, mini: FALSE." in card
     assert 'id="l02-c002"' in markdown, "the cell that settles it can be linked to"
     assert keys == "C12"
-    assert 'Verdicts: <a href="#claim-C12">C12</a>' in markdown and 'id="claim-C12"' in markdown
+    assert 'id="claim-C12"' in markdown and "verdicts stand above" not in markdown
+
+
+def test_what_is_settled_a_second_time_leads_to_the_verdicts():
+    again = code("myths.in_a_real_model(key)", verdict(model="mini", first_verdict="false"))
+    markdown = page(MYTHS, code("myths.settle(key)", verdict(**CLAIM)), again).markdown
+    assert markdown.count('stand above: <a href="#claim-C12">C12</a>.') == 1
 
 
 def test_a_verdict_that_depends_says_on_what_and_lists_cases_that_differ():
     depends = verdict(**{**CLAIM, "choice": "width", "verdict": "depends"})
     markdown = page(MYTHS, code("m", depends)).markdown
-    assert "<b>DEPENDS on width.</b> It is 6.<br>a: yes; b: no." in markdown
+    assert "<b>DEPENDS on width.</b> It is 6.</p>" in markdown
+    assert "<li>a: <b>yes</b></li><li>b: <b>no</b></li>" in markdown
     alike = verdict(**{**CLAIM, "cases": {"a": False, "b": False}})
     assert "<b>FALSE.</b> It is 6.</p>" in page(MYTHS, code("m", alike)).markdown
 

@@ -15,7 +15,7 @@ import pytest
 from browser import SECONDS
 from bs4 import BeautifulSoup
 from PIL import Image
-from site_reader import DESKTOP, PHONE, Reader, axe, cut_off, read_all, screenshot
+from site_reader import DESKTOP, PHONE, STILL, Reader, axe, cut_off, read_all, screenshot
 
 import course_utils
 from course_lab.recorded_claims import read_claims
@@ -50,19 +50,6 @@ def question(page: Any, text: str) -> tuple[Any, Any]:
     form = page.locator(".om-guess", has_text=text)
     key = form.get_attribute("data-question")
     return form, page.locator(f".om-sealed[data-asks='{key}']").first
-
-
-# Waits until the page neither scrolls nor grows.
-STILL = """() => new Promise((done) => {
-    let before = null, frames = 0; // of stillness
-    const look = () => {
-        const now = scrollY + document.body.scrollHeight;
-        frames = now === before ? frames + 1 : 0;
-        before = now;
-        frames > 40 ? done() : requestAnimationFrame(look);
-    };
-    look();
-})"""
 
 
 def test_an_explorer_moves_by_keyboard(opened):
@@ -190,12 +177,12 @@ def test_a_guess_unfolds_the_answer_is_judged_and_remembered(opened):
     reveal = answer.locator(".om-reveal")
     assert not reveal.is_visible()
     form.get_by_label("after 710 steps").click()
-    assert reveal.text_content() == "Measured: never. ✗ You said: after 710 steps."
+    assert not reveal.is_visible(), "the form says it"
     assert (
         form.locator(".om-said").text_content() == "✗ You said: after 710 steps. Measured: never."
     )
     assert answer.get_by_text("**Look:**").count() == 0 and "irrational" in answer.text_content()
-    assert reveal.is_visible() and not answer.locator("> summary").is_visible()
+    assert not answer.locator("> summary").is_visible()
     marked = form.locator("label[data-right=true], label[data-right=false]")
     assert [label.get_attribute("data-right") for label in marked.all()] == ["false", "true"]
     assert [label.inner_text().strip() for label in marked.all()] == ["after 710 steps", "never"]
@@ -207,7 +194,7 @@ def test_a_guess_unfolds_the_answer_is_judged_and_remembered(opened):
     assert not other.get_by_role("button", name="Guess").is_visible(), "a tap is enough"
     other.get_by_role("radio").first.focus()
     page.keyboard.press("ArrowDown")
-    assert not sealed.locator(".om-reveal").is_visible(), "arrow keys only choose"
+    assert not sealed.locator("img").first.is_visible(), "arrow keys only choose"
     other.get_by_label("one-hot").focus()
     page.keyboard.press("Space")
     other.get_by_role("button", name="Guess").click()
@@ -216,28 +203,33 @@ def test_a_guess_unfolds_the_answer_is_judged_and_remembered(opened):
     page.reload()
     score = page.locator(".om-score")
     assert "2 of 6, 1 right" in score.text_content()
-    assert reveal.is_visible() and form.get_by_label("after 710 steps").is_checked()
+    assert form.get_by_label("after 710 steps").is_checked()
     assert form.get_by_label("after 710 steps").is_disabled()
+    form.get_by_role("button", name="Guess again").click()
+    assert "1 of 6, 1 right" in score.text_content(), "the other guess stays"
+    assert not answer.locator("p").first.is_visible()
+    form.get_by_label("never").click()
+    assert form.locator(".om-said").text_content() == "✓ You were right."
     score.get_by_role("button", name="Forget them").click()
     assert not reveal.is_visible() and form.get_by_label("never").is_enabled()
+    assert not form.get_by_role("button", name="Guess again").is_visible()
     page.reload()
     assert score.text_content() == "6 guesses to make on this page. "
 
 
-def test_a_verdict_is_said_once_where_the_answer_stands_right_below_its_question(opened):
+def test_a_verdict_is_said_once_beside_its_question(opened):
     page = opened("08_stretching_rope")
     for form in page.locator(".om-guess[data-kind=choice]").all():
         form.get_by_role("radio").first.click()
         sealed = page.locator(f".om-sealed[data-asks='{form.get_attribute('data-question')}']")
-        assert re.match(
-            "✓ You were right.|✗ You said: .* Measured: ", form.inner_text().split("\n")[-1]
-        )
+        said = form.locator(".om-said").inner_text()
+        assert re.match("✓ You were right.|✗ You said: .* Measured: ", said)
         assert not sealed.locator(".om-reveal").is_visible()
         assert sealed.locator("img").first.is_visible()
     page = opened(WAVES)
     sealed = question(page, "A hand turns by 1 radian")[1]
     sealed.locator("> summary").click()
-    assert sealed.locator(".om-reveal").is_visible(), "code stands between"
+    assert sealed.locator(".om-reveal").is_visible(), "there is no guess to judge"
 
 
 @pytest.mark.parametrize("name", ["08_stretching_rope", "11_capstone", "ledger"])
@@ -306,10 +298,11 @@ def test_hints_unfold_one_by_one_and_a_solution_stands_last(opened):
     page = opened(WAVES)
     exercise = page.locator(".om-exercise").first
     hints = exercise.locator(".om-hint > summary")
+    last = exercise.locator("details").last
     for number in range(3):
         assert [hint.is_visible() for hint in hints.all()] == [n <= number for n in range(3)]
+        assert not last.is_visible()
         hints.nth(number).press("Enter")
-    last = exercise.locator("details").last
     assert last.locator("> summary").text_content() == "A solution"
     assert not last.locator("pre").first.is_visible()
     last.locator("> summary").click()
@@ -765,10 +758,46 @@ def test_a_guess_in_a_lesson_counts_in_the_ledger_which_can_be_searched(opened, 
 def test_a_term_leads_to_the_glossary_and_back_to_the_lesson(opened):
     page = opened(CLOSER)
     page.locator("a[href*='glossary.html#']").first.click()
+    page.get_by_role("link", name="In the glossary").click()
     page.wait_for_url("**/glossary.html#*")
     assert page.locator(":target h2").is_visible()
     page.get_by_role("link", name="Lesson 02", exact=True).first.click()
     page.get_by_role("heading", name="The formula").wait_for(timeout=10 * SECONDS)
+
+
+def test_a_word_of_the_glossary_says_at_a_tap_what_it_means_and_the_page_stays(opened):
+    page = opened(WAVES, viewport=PHONE, has_touch=True, is_mobile=True)
+    words = page.locator("article :not(.om-term) > a[href*='glossary.html#']:visible")
+    card = page.locator(".om-term")
+    for word in words.all()[:3]:
+        word.tap()
+        card.get_by_role("link", name="In the glossary").wait_for(timeout=10 * SECONDS)
+        box, below = card.bounding_box(), word.bounding_box()
+        assert box["x"] >= 0 and box["x"] + box["width"] <= PHONE["width"]
+        assert min(abs(box["y"] - below["y"]), abs(box["y"] + box["height"] - below["y"])) < 90
+        page.touchscreen.tap(5, 400)
+        card.wait_for(state="hidden", timeout=10 * SECONDS)
+    assert page.url.endswith(f"/{WAVES}.html")
+
+
+def test_a_word_of_the_glossary_says_to_mouse_and_keyboard_what_it_means(opened):
+    page = opened("05_rope")
+    word, card = page.locator("article a[href$='#query']").first, page.locator(".om-term")
+    word.hover()
+    card.wait_for(timeout=10 * SECONDS)
+    assert "Query" not in card.locator("p").text_content()[:3]
+    assert word.get_attribute("aria-describedby") == card.get_attribute("id")
+    card.hover()
+    page.mouse.move(1, 1)
+    card.wait_for(state="hidden", timeout=10 * SECONDS)
+    word.focus()
+    page.keyboard.press("Shift+Tab")
+    page.keyboard.press("Tab")
+    card.wait_for(timeout=10 * SECONDS)
+    page.keyboard.press("Escape")
+    assert card.is_hidden() and word.get_attribute("aria-describedby") is None
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/glossary.html#query")
 
 
 def test_on_the_first_page_attention_notices_a_moved_word_only_with_positions(opened):
@@ -923,18 +952,15 @@ def seen(page: Any, mount: Any, below: int) -> None:
 
 
 @pytest.mark.parametrize("name", [ORDER, WAVES])
-def test_on_a_phone_controls_stay_below_the_header_while_the_picture_scrolls(opened, name):
+def test_on_a_phone_a_picture_stays_below_the_header_while_its_controls_scroll(opened, name):
     page = opened(name, viewport=PHONE, has_touch=True, is_mobile=True)
     mount = page.locator(".om-mount").first
-    seen(page, mount, 200)
-    header, controls = page.locator(".mobile-header").bounding_box(), mount.locator(".om-controls")
-    box = controls.bounding_box()
-    assert box["y"] == header["y"] + header["height"]
-    assert mount.locator(".om-picture").bounding_box()["y"] < box["y"] + box["height"] - 50
+    seen(page, mount, 150)
+    header, picture = (page.locator(place).first for place in (".mobile-header", ".om-view"))
+    box, top = picture.bounding_box(), header.bounding_box()
+    assert box["y"] == top["y"] + top["height"]
+    assert mount.locator(".om-controls").bounding_box()["y"] < box["y"] + box["height"]
     assert page.evaluate("document.documentElement.scrollWidth") == PHONE["width"]
-    if name == ORDER:
-        tiles = mount.locator(".om-tile")
-        assert all(controls.bounding_box()["y"] < tile.bounding_box()["y"] for tile in tiles.all())
 
 
 SMALL = """() => [...document.querySelectorAll(

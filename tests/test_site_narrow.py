@@ -1,9 +1,12 @@
 """Drawings for a phone: squeezed as far as their words allow, under a title of text."""
 
 import re
+from xml.etree import ElementTree
 
+import site_columns
 import site_narrow
 from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
 
 from course_utils.plots import vector
 
@@ -86,3 +89,64 @@ def test_a_line_that_was_drawn_stays_within_its_panel():
         for svg in (drawn({}), site_narrow.narrow(drawn({}), 360).svg)
     )
     assert before[0] == after[0] and after[1] < 0.7 * before[1]
+
+
+def test_a_word_that_would_cover_a_bar_slides_aside():
+    fig = Figure(figsize=(8, 3))
+    fig.set_layout_engine("none")
+    ax = fig.add_axes((0.1, 0.2, 0.85, 0.65))
+    ax.set(xlim=(0, 10), ylim=(0, 1), xticks=[0, 10])
+    ax.bar([4], [0.6], width=0.8, color="grey")
+    ax.text(2.4, 0.5, "beside the bar", ha="center")
+    ax.axvspan(6, 8)  # as high as the panel: words may go beyond it
+    ax.text(7, 0.5, "on a tinted band", ha="center")
+    drawing = site_narrow.narrow(vector.svg(fig), 360)
+    assert drawing.width <= 360
+    root = ElementTree.fromstring(drawing.svg)
+    (word,) = (
+        line.at()
+        for text in site_narrow.texts_of(root, 0.0)[1]
+        for line in text
+        if line.text == "beside the bar"
+    )
+    boxes = [
+        site_narrow.box_of(site_narrow.commands_of(path))
+        for path in root.iter(f"{site_narrow.SVG}path")
+    ]
+    (bar,) = (box for box in boxes if 10 < box[2] - box[0] < 30)
+    assert word[2] < bar[0]
+
+
+def table(columns: int, ticks: bool = False) -> str:
+    """A wide table of rectangles with a number in each, in two rows that have labels."""
+    fig = Figure(figsize=(10, 3))
+    fig.set_layout_engine("none")
+    ax = fig.add_axes((0.1, 0.1, 0.88, 0.7))
+    ax.set(xlim=(0, columns), ylim=(0, 2), title="Many columns")
+    ax.set_xticks(range(columns if ticks else 0))
+    ax.set_yticks([0.5, 1.5], ["below", "above"], ha="right")
+    ax.tick_params(axis="y", length=0)
+    ax.spines[:].set_visible(False)
+    for column in range(columns):
+        for row in (0, 1):
+            ax.add_patch(Rectangle((column + 0.05, row + 0.05), 0.9, 0.9))
+            ax.text(column + 0.5, row + 0.5, f"{row}{column}", ha="center")
+    return vector.svg(fig)
+
+
+def test_a_wide_table_has_a_few_of_its_columns_at_a_time_each_time_beside_the_labels():
+    drawing = site_columns.cut(table(6), 380)
+    assert drawing is not None and drawing.title == "Many columns"
+    assert drawing.width <= 380
+    views = re.findall(r'<svg x="([\d.]+)" y="([\d.]+)" viewBox="([\d.]+)', drawing.svg)
+    assert len(views) == 4  # labels and columns, twice
+    labels, first, again, second = ((float(x), float(y), float(left)) for x, y, left in views)
+    assert labels[2] == again[2] < first[2] < second[2]
+    assert labels[1] == first[1] < again[1] == second[1]
+    assert drawing.svg.count(">05<") == 1, "the table itself is there once"
+
+
+def test_what_fits_or_has_an_axis_or_no_columns_is_not_cut():
+    assert site_columns.cut(table(6), 900) is None
+    assert site_columns.cut(table(6, ticks=True), 380) is None
+    assert site_columns.cut(drawn({"a": 2}), 380) is None

@@ -19,11 +19,10 @@ TEX = re.compile(r'<(span|div) class="math[^"]*">\s*\\[(\[](.*?)\\[)\]]\s*</\1>'
 HEADING = re.compile("^h[1-6]$")
 RUNS, RUNS_ELSEWHERE = "where JavaScript runs", "on the course's site"
 IN_WORDS = "In words"  # a description, which the picture itself carries for those who hear it
-VERDICTS = "Verdicts: "  # the links of a cell that settles claims; its code is left out
 LEFT_OUT = (
     "details.om-code, .om-score, .om-verdict, .om-guess button, .om-links a[download], "
     "input, select, textarea, button, canvas, script, .om-stacked, .om-moves, "
-    ".om-glyph, "
+    ".om-glyph, .om-settled, "
     "span[id^=exercise-]"  # the same in several chapters
 )
 ONLY_ON_SCREEN = ("role", "loading", "tabindex")  # attributes
@@ -61,9 +60,6 @@ def on_paper(body: str) -> str:
         link.unwrap()
     for card in soup.select(".om-explorer"):
         del card["id"]
-    for note in soup.select(".om-note"):
-        if note.get_text().startswith(VERDICTS):
-            note.decompose()
     starts = soup.select("span[id^=document-]")
     chapters = [start.find_next_sibling("section") for start in starts]
     for chapter in chapters or [soup.find("section") or soup]:

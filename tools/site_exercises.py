@@ -65,7 +65,7 @@ def with_links(text: str, stated: Iterable[tuple[str, str]]) -> str:
 def exercise(stub: str, hints: Sequence[str], solution: Sequence[str]) -> list[str]:
     """An exercise: a block with the stub, hints as texts, blocks of the solution.
 
-    A hint is hidden by the style sheet until the one before it is unfolded.
+    A hint, or the solution, is hidden by the style sheet until what is before it is unfolded.
     """
     blocks = ['<div class="om-exercise">', stub]
     for number, hint in enumerate(hints, start=1):

@@ -21,6 +21,8 @@ SVG, HREF = f"{{{vector.SVG}}}", vector.HREF
 SHARES = [share / 100 for share in range(95, 40, -5)]  # of its width that a panel may keep
 TITLE = 12  # points: the size of a title's letters, at least
 MARK, LARGEST_MARK = 4, 20  # points: half of a mark's width, and the width of the largest
+SLIDES = sorted(range(-40, 41, 4), key=abs)  # points by which a word that is in the way may move
+BAND = 0.9  # of a panel's height: what is as high is paper, and words may go beyond it
 NEAR = 16  # points from a mark, at most, where a word stands beside it
 GAP = 1  # points between two words, at least
 ASCENT, DESCENT = 0.8, 0.2  # of the size of letters, above and below their line
@@ -60,16 +62,17 @@ class Line:
     text: str
     letters: int  # that have places of their own, in a formula
     mark: float | None = None  # the x of the mark beside which it stands, and with which it moves
+    slide: float = 0.0  # how far it goes aside then
 
     def moved(self, squeeze: Squeeze) -> float:
         """How far it moves."""
         follows = self.x if self.mark is None else self.mark
-        return squeeze(follows) - follows
+        return squeeze(follows) - follows + self.slide
 
-    def at(self, squeeze: Squeeze = float) -> Box:
+    def at(self, squeeze: Squeeze | None = None) -> Box:
         """Its box, where it is or goes to."""
         left, top, right, bottom = self.box
-        x = self.x + self.moved(squeeze)
+        x = self.x + (self.moved(squeeze) if squeeze else 0.0)
         return x + left, self.y + top, x + right, self.y + bottom
 
     def is_title(self, top: float) -> bool:
@@ -95,16 +98,17 @@ def narrow(svg: str, wanted: float) -> Drawing:
     What has pictures or is round keeps its shape; only the title is taken out.
     """
     root = ElementTree.fromstring(svg)
-    width, height = (float(number) for number in root.get("viewBox", "").split()[2:])
-    clips = [_rectangle(rect) for rect in root.iterfind(f".//{SVG}clipPath/{SVG}rect")]
-    left, top, right, _ = max(clips, key=_width, default=(0.0, 0.0, width, height))
-    texts = list(_texts(root))
-    titles = [line for text in texts for line in text if line.is_title(top)]
-    texts = [[line for line in text if not line.is_title(top)] for text in texts]
+    width, height = size_of(root)
+    panel = left, top, right, bottom = panel_of(root)
+    titles, texts = texts_of(root, top)
     marks = [mark for mark in _marks(root) if mark[0] > left]
     alone = [line for text in texts for line in text]
     beside = [line for text in texts for line in _beside(text, marks)]
-    frames = [box for box in _frames(root) if _width(box) < right - left - 1]
+    frames = [
+        box
+        for box in _frames(root)
+        if width_of_box(box) < right - left - 1 and box[3] - box[1] < BAND * (bottom - top)
+    ]
 
     def squeezed(share: float) -> Squeeze:
         lost = (1 - share) * (right - left)
@@ -114,26 +118,53 @@ def narrow(svg: str, wanted: float) -> Drawing:
         return max(squeeze(width), *(line.at(squeeze)[2] + GAP for line in lines))
 
     keeps_shape = root.find(f".//{SVG}image") is not None or _is_round(root)
-    possible = [(squeezed(1.0), alone)] + [
-        (squeeze, lines)
-        for squeeze in ([] if keeps_shape else map(squeezed, SHARES))
-        for lines in (alone, beside)
-        if _is_legible(squeeze, lines, frames, marks)
-    ]
+    possible = [(squeezed(1.0), alone)]
+    for squeeze in [] if keeps_shape else map(squeezed, SHARES):
+        slid = _slid(squeeze, texts, frames, marks, panel)
+        possible += [
+            (squeeze, lines)
+            for lines in (alone, beside, slid)
+            if _is_legible(squeeze, lines, [], frames, marks)
+        ]
     fitting = [choice for choice in possible if width_of(*choice) <= wanted]
     squeeze, lines = fitting[0] if fitting else possible[-1]
     cut = max((line.y + 2 * DESCENT * line.size for line in titles), default=0.0)
     cut = min([cut, *(line.at()[1] for line in lines)])
-    size = width_of(squeeze, lines), height - cut
     for line in titles:
         line.parent.remove(line.element)
     _move(root, squeeze)
     for line in lines:
         _put(line, line.moved(squeeze))
+    return drawing_of(root, (0.0, cut, width_of(squeeze, lines), height), titles)
+
+
+def size_of(root: Element) -> tuple[float, float]:
+    """The width and the height of a drawing."""
+    width, height = (float(number) for number in root.get("viewBox", "").split()[2:])
+    return width, height
+
+
+def panel_of(root: Element) -> Box:
+    """The widest panel of a drawing, or all of it."""
+    clips = [_rectangle(rect) for rect in root.iterfind(f".//{SVG}clipPath/{SVG}rect")]
+    return max(clips, key=width_of_box, default=(0.0, 0.0, *size_of(root)))
+
+
+def texts_of(root: Element, top: float) -> tuple[list[Line], list[list[Line]]]:
+    """The lines of the titles above a panel that has its top there, and the other texts."""
+    texts = list(_texts(root))
+    titles = [line for text in texts for line in text if line.is_title(top)]
+    return titles, [[line for line in text if not line.is_title(top)] for text in texts]
+
+
+def drawing_of(root: Element, box: Box, titles: Sequence[Line]) -> Drawing:
+    """What a drawing shows within this box, under these titles."""
+    left, top, right, bottom = box
+    size = right - left, bottom - top
     root.attrib |= {
         "width": f"{size[0]:.1f}pt",
         "height": f"{size[1]:.1f}pt",
-        "viewBox": f"0 {cut:.1f} {size[0]:.1f} {size[1]:.1f}",
+        "viewBox": f"{left:.1f} {top:.1f} {size[0]:.1f} {size[1]:.1f}",
     }
     title = " ".join(line.text for line in sorted(titles, key=lambda line: line.y))
     ElementTree.register_namespace("", vector.SVG)
@@ -146,7 +177,8 @@ def _rectangle(rect: Element) -> Box:
     return x, y, x + width, y + height
 
 
-def _commands(path: Element) -> Commands:
+def commands_of(path: Element) -> Commands:
+    """What a path says."""
     commands = COMMANDS.findall(path.get("d", ""))
     return [(letter, [float(number) for number in numbers.split()]) for letter, numbers in commands]
 
@@ -154,7 +186,7 @@ def _commands(path: Element) -> Commands:
 def _is_round(root: Element) -> bool:
     """Whether something larger than a mark has curves."""
     return any(
-        "C" in path.get("d", "") and _width(_box(_commands(path))) > LARGEST_MARK
+        "C" in path.get("d", "") and width_of_box(box_of(commands_of(path))) > LARGEST_MARK
         for path in root.iter(f"{SVG}path")
     )
 
@@ -164,25 +196,27 @@ def _marks(root: Element) -> Iterator[Point]:
         yield float(use.get("x", 0)), float(use.get("y", 0))
     for path in root.iter(f"{SVG}path"):
         if "C" in path.get("d", "") and path.get("id") is None:
-            left, top, right, bottom = _box(_commands(path))
+            left, top, right, bottom = box_of(commands_of(path))
             yield (left + right) / 2, (top + bottom) / 2
 
 
-def _box(commands: Commands) -> Box:
+def box_of(commands: Commands) -> Box:
+    """What a path takes."""
     xs, ys = ([n for _, numbers in commands for n in numbers[axis::2]] for axis in (0, 1))
     return min(xs), min(ys), max(xs), max(ys)
 
 
-def _width(box: Box) -> float:
+def width_of_box(box: Box) -> float:
+    """How wide a box is."""
     return box[2] - box[0]
 
 
 def _frames(root: Element) -> Iterator[Box]:
     """The rectangles of a drawing."""
     for path in root.iter(f"{SVG}path"):
-        commands = _commands(path)
+        commands = commands_of(path)
         if [command for command, _ in commands] == ["M", "L", "L", "L", "z"]:
-            yield _box(commands)
+            yield box_of(commands)
 
 
 def _texts(root: Element) -> Iterator[list[Line]]:
@@ -252,16 +286,46 @@ def _beside(text: list[Line], marks: Sequence[Point]) -> list[Line]:
     return [replace(line, mark=near[0]) for line in text]
 
 
+def _slid(
+    squeeze: Squeeze,
+    texts: Sequence[list[Line]],
+    frames: list[Box],
+    marks: Sequence[Point],
+    panel: Box,
+) -> list[Line]:
+    """The lines; those of a text that is in the way within the panel slide aside."""
+    start, top, _, bottom = panel
+    placed = [_beside(text, marks) for text in texts]
+    for number, text in enumerate(placed):
+        others = [line for other in placed if other is not text for line in other]
+        inside = all(top < line.y < bottom and line.at()[0] > start for line in text)
+        if not inside or _is_legible(squeeze, text, others, frames, marks):
+            continue
+        aside = ([replace(line, slide=step) for line in texts[number]] for step in SLIDES)
+        legible = (
+            lines
+            for lines in aside
+            if _is_legible(squeeze, lines, others, frames, marks)
+            and all(line.at(squeeze)[0] > start for line in lines)
+        )
+        placed[number] = next(legible, text)
+    return [line for text in placed for line in text]
+
+
 def _is_legible(
-    squeeze: Squeeze, lines: list[Line], frames: list[Box], marks: Sequence[Point]
+    squeeze: Squeeze,
+    lines: list[Line],
+    others: list[Line],
+    frames: list[Box],
+    marks: Sequence[Point],
 ) -> bool:
     """Whether words stay apart, beside the marks, and within their frames or outside of them."""
-    boxes = [(line.at(), line.at(squeeze)) for line in lines]
+    boxes, around = ([(line.at(), line.at(squeeze)) for line in part] for part in (lines, others))
     points = [(_around(x, y), _around(squeeze(x), y)) for x, y in marks]
     sides = [
         (frame, (squeeze(frame[0]), frame[1], squeeze(frame[2]), frame[3])) for frame in frames
     ]
-    pairs = [*combinations(boxes, 2), *product(boxes, [*points, *sides])]
+    pairs = [*combinations(boxes, 2), *product(boxes, [*around, *points, *sides])]
     are_apart = all(
         _meet(first[0], second[0]) or not _meet(first[1], second[1], GAP) for first, second in pairs
     )
@@ -298,7 +362,7 @@ def _move(root: Element, squeeze: Squeeze) -> None:
             "width": f"{squeeze(right) - squeeze(left):.1f}",
         }
     for path in root.iter(f"{SVG}path"):
-        if path.get("id", "") not in marks and (commands := _commands(path)):
+        if path.get("id", "") not in marks and (commands := commands_of(path)):
             path.set("d", " ".join(_moved(commands, squeeze)))
 
 

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+import site_columns
 import site_explorers
 import site_narrow
 import site_questions
@@ -27,6 +28,7 @@ PIXELS = 96 / 72  # of CSS, to a point
 PHONE, GAP = 358, 7  # pixels across a phone's page, and between two panels there
 SMALLEST, LARGEST = 0.7, 1.1  # of a panel there, compared with how it was drawn
 NARROW = 0.8  # of a single panel that is squeezed: rather so large than wide
+IN_COLUMNS = 0.62  # of a drawing whose columns do not all stand side by side, at least
 FITS = 0.53  # of what stands alone in its row: rather so small than cut
 PANEL = re.compile(r'<view id="(panel-\d+)" viewBox="\S+ \S+ (\S+) (\S+)"')
 TITLE = 0.2  # of a door strip's height
@@ -34,6 +36,10 @@ CUT = 0.493  # of its width: left of the third door's leaf
 COLUMNS = re.compile(
     r"\S {4,}\S|\S {2,}\S(?:.*\S)? {2,}\S"
 )  # in a line: gaps that stand in a table
+INDEX_NAME = re.compile(  # which pandas writes into a second row of headings
+    r"<thead>\s*<tr>\s*<th></th>(.*?)</tr>\s*<tr>\s*<th>(.+?)</th>(?:\s*<th></th>)+\s*</tr>\s*</thead>",
+    re.DOTALL,
+)
 STYLE = re.compile(r"<style.*?</style>", re.DOTALL)
 Window = tuple[float, float, float, float]
 
@@ -121,7 +127,8 @@ class Outputs:
 
     def _narrow(self, cell: NotebookNode, svg: str, words: str) -> str:
         """A single wide panel for a phone, its title as text above it."""
-        drawing = site_narrow.narrow(svg, PHONE / NARROW / PIXELS)
+        columns = site_columns.cut(svg, PHONE / IN_COLUMNS / PIXELS)
+        drawing = columns or site_narrow.narrow(svg, PHONE / NARROW / PIXELS)
         address = self._file(cell, "svg", drawing.svg.encode())
         size = drawing.width * PIXELS, drawing.height * PIXELS
         title = tag("p", escaped(drawing.title), class_="om-figure-title") if drawing.title else ""
@@ -216,5 +223,6 @@ def _html(text: str) -> str:
         return " ".join(text.split())
     plain = STYLE.sub("", text).replace(' border="1" class="dataframe"', ' class="docutils"')
     plain = re.sub(r' style="text-align: \w+;"', "", plain)
+    plain = INDEX_NAME.sub(r"<thead> <tr> <th>\2</th> \1</tr> </thead>", plain)
     plain = plain.replace("<th></th>", "<td></td>")  # a heading without words heads nothing
     return tag("div", " ".join(plain.split()), class_="table-wrapper om-table")

@@ -92,6 +92,7 @@ class _Writer:
         self.fold: tuple[str, ...] = ()  # the questions for which the last block is folded
         self.fold_start = 0  # the number of the block that opens it
         self.moving: list[tuple[str, str]] = []  # explorers: where a link to each leads, its title
+        self.settled: set[str] = set()  # claims, by the cells so far
         self.stated: list[tuple[str, str]] = []  # exercises: titles and numbers
 
     def page(self) -> Page:
@@ -156,7 +157,7 @@ class _Writer:
     def _opening(self, title: str) -> tuple[list[str], list[str]]:
         """The first cell: first with its facts, ways to run it and the score, then the rest."""
         file = f"{self.root}{NOTEBOOKS}/{self.name}.ipynb"
-        links = [tag("a", "Notebook", href=file, download="")]
+        links = [tag("a", "Download the notebook", href=file, download="")]
         if self.badge:
             links.insert(0, tag("a", "Open in Colab", href=self.badge[1]))
         ways = tag("p", "Run it yourself: " + " · ".join(links), class_="om-links")
@@ -206,11 +207,15 @@ class _Writer:
         return [*doors, *folded("Code: the start", settings, class_="om-code")]
 
     def _settled(self, cell: NotebookNode) -> list[str]:
-        """Where to find the verdicts that a cell gives: they stand with the claims."""
-        keys = dict.fromkeys(verdict["id"] for verdict in claims_in(cell))
+        """Where a cell settles claims, which links lead to; their verdicts stand with the claims.
+
+        It says so if it settles what an earlier cell has settled, as in a published model.
+        """
+        keys = list(dict.fromkeys(verdict["id"] for verdict in claims_in(cell)))
         links = ", ".join(tag("a", key, href=f"#claim-{key}") for key in keys)
-        note = tag("p", f"Verdicts: {links}.", class_="om-note", id=cell.id)
-        return [note] if keys else []
+        note = f"The verdicts stand above: {links}." if self.settled.issuperset(keys) else ""
+        self.settled.update(keys)
+        return [tag("p", note, class_="om-note om-settled", id=cell.id)] if keys else []
 
     def _exercise(self, solution: NotebookNode, after: NotebookNode | None) -> list[str]:
         check = self._check(after)

@@ -56,7 +56,7 @@ function judged(form) {
   const guess = guesses[question]?.guess;
   if (guess === undefined) return null;
   const answer = answerOf(form);
-  const words = `You said: ${asRead(form, guess)}.`;
+  const words = ended(`You said: ${asRead(form, guess)}`);
   if (answer === undefined || answer === "not tested") return { words };
   if (kind !== "number") {
     return guess === answer ? { right: true, words: "You were right." }
@@ -74,12 +74,9 @@ function asRead(form, answer) {
   return chosen?.parentElement.textContent.trim() ?? answer;
 }
 
-// Whether a line is the first thing to be read below a form.
-function standsBelow(line, form) {
-  const above = ({ previousElementSibling: before }) => (
-    before?.matches(".om-code") ? above(before) : before
-  );
-  return above(line).matches("summary") && above(line.parentElement) === form;
+// A sentence that these words end, which may have a full stop already.
+function ended(words) {
+  return /[.…!?]$/.test(words) ? words : `${words}.`;
 }
 
 function showGuesses() {
@@ -94,7 +91,8 @@ function showGuesses() {
 function showForm(form) {
   const { question, kind } = form.dataset, mine = guesses[question], verdict = judged(form);
   // A claim's verdict unfolds in the same box; another question's answer may stand far below.
-  const said = verdict?.measured && kind !== "claim" ? ` Measured: ${verdict.measured}.` : "";
+  const said = verdict?.measured && kind !== "claim"
+    ? ended(` Measured: ${verdict.measured}`) : "";
   for (const input of form.querySelectorAll("input")) {
     if (input.type === "radio") showOption(input, form, mine);
     else if (!mine || mine.guess) input.value = mine?.guess ?? "";
@@ -103,10 +101,11 @@ function showForm(form) {
   const response = form.querySelector(".om-said");
   if (mine?.shown) mark(response, { words: "Shown without a guess." });
   else mark(response, verdict, said);
+  form.querySelector(".om-again").hidden = !mine?.guess;
   const reveal = revealOf(question);
   if (!reveal) return;
   mark(reveal.querySelector(".om-verdict"), verdict);
-  reveal.hidden = Boolean(verdict) && standsBelow(reveal, form); // the form has said it
+  reveal.hidden = Boolean(verdict); // the form has said it
 }
 
 // Once a question is answered, the right option is marked, and a guess that was another.
@@ -143,6 +142,15 @@ function showScore(line) {
 }
 
 for (const form of all(".om-guess")) {
+  const again = document.createElement("button"); // a tap may have missed
+  again.type = "button";
+  again.className = "om-again";
+  again.textContent = "Guess again";
+  again.addEventListener("click", () => {
+    forget([form.dataset.question]);
+    form.querySelector("input").focus({ preventScroll: true });
+  });
+  form.append(again);
   for (const radio of form.querySelectorAll("input[type=radio]")) {
     // A tap is a guess. Arrow keys choose among the options, which the browser also calls a click,
     // but without a count: there Enter or the button is the guess.

@@ -180,16 +180,16 @@ function drawBoard(panel, { out, left, drawn }, state) {
   if (unmeasured.length) legend.push({ name: "not trained so", colour: "grey" });
   panel.axes({
     x, y: [end + 1.7, onTop ? HEADING - 0.8 : -0.5],
-    title: left.length ? `first: ${names[left[0]]}` : "nobody is left",
+    title: left.length ? `${left.length} left, best: ${names[left[0]]}` : "nobody is left",
     xticks: onTop ? [] : QUESTIONS.map((name, n) => [n, name]), yticks: rows,
     upright: !onTop, legend,
   });
-  const write = (x, y, text) => panel.inside.push(
+  const write = (x, y, text, kind) => panel.inside.push(
     `<text x="${panel.px(x).toFixed(1)}" y="${(panel.py(y) + 4).toFixed(1)}" `
-      + `class="om-label">${text}</text>`,
+      + `class="${kind}">${text}</text>`,
   );
-  const say = (y, text) => write((count - 1) / 2, y, text);
-  if (onTop) QUESTIONS.forEach((name, n) => write(n, HEADING, name));
+  const say = (y, text) => write((count - 1) / 2, y, text, "om-label");
+  if (onTop) QUESTIONS.forEach((name, n) => write(n, HEADING, name, "om-tick"));
   left.forEach((n, y) => say(y, behindFirst(n, left[0], state)));
   if (left.length && left.length < names.length) { // a line under those that are left
     panel.across(left.length - 0.5, { dash: "2 3" });
@@ -282,14 +282,15 @@ function drawMap(panel, { left }, state) {
   for (const [xs, ys] of intervals) panel.line(xs, ys, { colour: 2 });
   mark(measured.filter((n) => !left.includes(n)), { mark: "cross", colour: "grey", size: 3 });
   mark(left, { colour: 2, size: 5 });
-  const named = [...left, ...measured.filter((n) => !left.includes(n))]
-    .map((n) => [across(n), up(n), names[n]]);
+  const isOut = (n) => !left.includes(n);
+  const named = [...left, ...measured.filter(isOut)]
+    .map((n) => ({ x: across(n), y: up(n), name: names[n], mayMove: !isOut(n) }));
   const drawn = drawnOf(state, SPEC.data);
   if (drawn) { // its rise on texts as long as those of the others
     const { mean_rise: itsRise } = SPEC.data.drawn.at[longer];
-    const place = [Math.min(drawn.loss, farthest), Math.max(itsRise, FLOOR)];
-    panel.dots([place[0]], [place[1]], { colour: "soft", size: 4, hollow: true, dash: "2 2" });
-    named.push([...place, SPEC.data.drawn.name]);
+    const [x, y] = [Math.min(drawn.loss, farthest), Math.max(itsRise, FLOOR)];
+    panel.dots([x], [y], { colour: "soft", size: 4, hollow: true, dash: "2 2" });
+    named.push({ x, y, name: SPEC.data.drawn.name, mayMove: true });
   }
   nameDots(panel, named, intervals);
 }
@@ -304,10 +305,11 @@ function roundLosses(lowest, farthest) {
   return steps.filter((tick) => tick < farthest - 0.07 * tenths);
 }
 
-// Names beside dots, the first one's first; moved where two would lie on each other, and then with
-// a thin line to the dot. No name lies on one of the intervals, each [[x0, x1], [y0, y1]].
+// Names beside dots, the first one's first; where two would lie on each other one is moved, with a
+// thin line to its dot, or left out: the board has the names of all that are struck out. No name
+// lies on one of the intervals, each [[x0, x1], [y0, y1]].
 function nameDots(panel, dots, intervals) {
-  const taken = dots.map(([x, y]) => (
+  const taken = dots.map(({ x, y }) => (
     { from: panel.px(x) - 5, to: panel.px(x) + 5, at: panel.py(y) }
   ));
   for (const [xs, ys] of intervals) {
@@ -319,8 +321,9 @@ function nameDots(panel, dots, intervals) {
       taken.push({ from: from - 2, to: to + 2, at });
     }
   }
-  for (const [x, y, name] of dots) {
-    const place = freePlace(panel, panel.px(x), panel.py(y), textWidth(name), taken);
+  for (const { x, y, name, mayMove } of dots) {
+    const tries = mayMove ? 40 : 1;
+    const place = freePlace(panel, panel.px(x), panel.py(y), textWidth(name), taken, tries);
     if (!place) continue;
     taken.push(place);
     const [edge, style] = place.onTheLeft ? [place.to, "om-end"] : [place.from, "om-start"];
@@ -334,9 +337,10 @@ function nameDots(panel, dots, intervals) {
   }
 }
 
-// The nearest place for a name, on the right of its dot or else on the left, that is not taken.
-function freePlace(panel, dotX, dotY, width, taken) {
-  for (let n = 0; n < 40; n += 1) {
+// The nearest place for a name, on the right of its dot or else on the left, that is not taken; it
+// tries so many, up and down.
+function freePlace(panel, dotX, dotY, width, taken, tries) {
+  for (let n = 0; n < tries; n += 1) {
     const at = dotY + (n % 2 ? 1 : -1) * Math.ceil(n / 2) * 3;
     for (const from of [dotX + 9, dotX - 9 - width]) {
       const to = from + width;

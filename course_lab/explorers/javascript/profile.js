@@ -6,6 +6,7 @@ const CONTEXT = 64; // positions within which a score is wished
 const FARTHEST = 256; // positions up to which the score is drawn
 const STEP = 4; // positions between two points to draw
 const POINTS = CONTEXT / STEP + 1;
+const HEADROOM = 1.1; // of an axis beyond the farthest value
 
 const WISHES = {
   "12 back": (distance) => Number(distance === 12),
@@ -150,10 +151,11 @@ const EXPLORER = {
     }).across(0).line(near, wish, wished).line(near, score.slice(0, CONTEXT + 1), { width: 2 })
       .dots(points, heights, { colour: 1, size: 3.5 })
       .dots([distance], [heights[distance / STEP]], { colour: 1, size: 7, hollow: true });
-    const low = Math.min(-1.15, ...score);
-    const high = Math.max(1.3, ...score);
+    const low = Math.min(-1.15, HEADROOM * Math.min(...score));
+    const high = Math.max(1.3, HEADROOM * Math.max(...score));
     middle.axes({
       x: [0, FARTHEST], y: [low, high], title: `past ${CONTEXT}`, xlabel: "distance (positions)",
+      xticks: [0, CONTEXT, 2 * CONTEXT, 3 * CONTEXT, FARTHEST],
     }).across(0).upright(CONTEXT).line(near, wish, wished).line(all, score, { width: 1.5 });
     right.axes({
       x: [-0.7, sizes.length - 0.3], y: [0, 1.1 * largest], title: "size in each pair",

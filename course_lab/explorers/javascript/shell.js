@@ -37,7 +37,7 @@ const STYLE = `
 .om *, .om *::before { box-sizing: border-box; }
 .om-controls { display: grid; gap: 2px 24px;
   grid-template-columns: repeat(auto-fit, minmax(min(100%, 19rem), 1fr)); }
-.om-control { display: grid; grid-template-columns: 6.5rem 1fr 4.5rem; gap: 8px; min-height: 28px;
+.om-control { display: grid; grid-template-columns: 7.5rem 1fr 4.5rem; gap: 8px; min-height: 28px;
   align-items: center; margin: 0; font-weight: normal; color: inherit; }
 .om-control output { font-variant-numeric: tabular-nums; text-align: left; color: inherit; }
 .om-control input, .om-control select { margin: 0; font: inherit; color: inherit; }
@@ -86,11 +86,12 @@ const STYLE = `
 .om-spoken { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%);
   white-space: nowrap; }
 .om summary { cursor: pointer; color: var(--om-soft); width: fit-content; }
-@media (max-width: 480px) { .om-controls { position: sticky; z-index: 1; padding: 4px 0;
-  top: var(--header-height, 0px); background: var(--color-background-primary, Canvas); } }
-@media (max-width: 480px) { .om-controls.om-high { position: static; }
-  .om { display: flex; flex-direction: column; } /* the sentence below the controls */
-  .om-tabs, .om-picture { order: 1; } .om > details { order: 2; } }
+@media (max-width: 480px) { /* the controls pass below what they move */
+  .om { display: flex; flex-direction: column; }
+  .om-controls, .om > details { order: 1; }
+  .om-view { position: sticky; z-index: 1; padding-bottom: 4px;
+    top: var(--header-height, 0px); background: var(--color-background-primary, Canvas); }
+  .om-view.om-high { position: static; } }
 @media print { .om-controls, .om-tabs, .om-play { display: none; } }
 .om .om-tile, .om .om-play { border-radius: 16px; } /* JupyterLab has a rule for all buttons */
 @media (pointer: coarse) {
@@ -111,8 +112,8 @@ const BEAT = 140; // milliseconds between two steps of what plays
 const REST = 600; // milliseconds without a change, after which the sentence is spoken
 const PAUSE = 150; // milliseconds without a change, after which a slow explorer computes
 const GAP = 4; // pixels between two panels
-const PHONE = 480; // pixels; narrower screens have their controls stay in sight
-const MOST = 0.5; // of such a screen that controls may cover if they stay in sight
+const PHONE = 480; // pixels; on narrower screens the picture stays in sight, with its sentence
+const LEAST = 130; // pixels of such a screen that they leave to the controls
 const SHORT_TEXT = 30; // characters; a longer text has a row of controls to itself
 
 // Numbers, pictures and words at this state, without a page: for the page below, and for tests.
@@ -276,7 +277,7 @@ function mountOn(explorer, givenSpec, element, start = {},
   const boxes = explorer.columns.map(newBox);
   const tiles = explorer.tiles && newTiles(explorer.tiles, moveTile);
   const tabs = newTabs(boxes);
-  const { root, bar, sentence, spoken, description } =
+  const { root, bar, seen, sentence, spoken, description } =
     newPage(spec.title, id, controls, boxes, tabs.element, tiles?.element);
   const player = explorer.play && newPlayer(explorer.play.label, () =>
     set(explorer.play.step(view.state)));
@@ -319,22 +320,20 @@ function mountOn(explorer, givenSpec, element, start = {},
   // Whole pixels that panels may take; clientWidth would round 826.8 up, and the last would wrap.
   const room = () => Math.floor(root.getBoundingClientRect().width);
 
-  // After a change of the width. On a phone high controls do not stay in sight, and panels that
-  // have no room below the controls are shown one row at a time.
+  // After a change of the width. On a phone panels that have no room beside the controls are shown
+  // one row at a time, and what leaves no room for controls does not stay in sight.
   function fit() {
     width = room();
     sentence.style.minHeight = "";
     show();
     if (!width) return;
-    const screen = innerHeight, controls = bar.offsetHeight;
-    const words = width < PHONE ? sentence.offsetHeight : 0; // above the picture there
-    const header = parseFloat(getComputedStyle(bar).top) || 0;
-    const rows = view.panels.reduce((heights, { row, height }) =>
-      Object.assign(heights, { [row]: height + GAP }), []);
-    const all = rows.reduce((sum, height) => sum + height, header + controls + words);
-    bar.classList.toggle("om-high", controls > MOST * screen);
-    tabs.inTurn(width < PHONE && rows.length > 1 && all > screen);
+    const header = parseFloat(getComputedStyle(seen).top) || 0;
+    tabs.inTurn(false);
     tabs.write(view.panels);
+    const all = header + seen.offsetHeight + bar.offsetHeight;
+    tabs.inTurn(width < PHONE && all > innerHeight && view.panels.at(-1).row > 0);
+    tabs.write(view.panels);
+    seen.classList.toggle("om-high", header + seen.offsetHeight + LEAST > innerHeight);
   }
 
   function set(changes) {
@@ -515,7 +514,8 @@ function newBox() {
   return { element: newElement("div", { class: "om-panel" }, canvas, ...layers), canvas, layers };
 }
 
-// All elements of an explorer: controls, panels, the sentence seen and spoken, the description.
+// All elements of an explorer: controls, panels and the sentence that are `seen`, the sentence as
+// it is spoken, the description.
 function newPage(title, id, controls, boxes, tabs, tiles) {
   const bar = newElement("div", { class: "om-controls" },
     ...controls.map((control) => control.element), ...(tiles ? [tiles] : []));
@@ -527,19 +527,18 @@ function newPage(title, id, controls, boxes, tabs, tiles) {
   const sentence = newElement("p", { class: "om-sentence", "aria-hidden": "true" });
   const spoken = newElement("p", { class: "om-spoken", role: "status", "aria-live": "polite" });
   const description = newElement("p", { id: `${id}-words` });
+  const seen = newElement("div", { class: "om-view" }, tabs, picture, sentence);
   const root = newElement(
     "div",
     { class: "om", role: "group", "aria-label": `Explorer: ${title}`,
       "data-lm-suppress-shortcuts": "true" },
     newElement("style", {}, STYLE),
     bar,
-    tabs,
-    picture,
-    sentence,
+    seen,
     spoken,
     newElement("details", {}, newElement("summary", {}, "In words"), description),
   );
-  return { root, bar, sentence, spoken, description };
+  return { root, bar, seen, sentence, spoken, description };
 }
 
 // A button for each row of panels, where one row is in sight at a time, at first that of a panel.
