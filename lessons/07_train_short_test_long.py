@@ -159,7 +159,7 @@ for n in (64, 256):
 # A change is *clear* if its interval leaves out 0.
 
 # %%
-from course_lab import explorers, figures, widgets
+from course_lab import explorers, widgets
 from course_utils.results import change, summary
 from course_utils.texts import data
 
@@ -230,6 +230,8 @@ answers = {
 guess.reveal(answers[tuple(sines)])
 means = summary(trained, "encoding", "read")["mean"].unstack("read")
 above_own = means.sub(means[64], axis=0)
+from course_utils.plots.line_ends import LineEnds
+
 fig, ax = plt.subplots(figsize=(9.5, 5))
 ax.axhspan(-0.05, -0.01, color="0.93", zorder=0)
 drawn = []
@@ -237,8 +239,8 @@ for name in names:
     look, named = plots.identity(name), name in [*holding, "rope", "sinusoidal"]
     style = {"color": look.colour, "marker": look.marker, "linewidth": 2, "zorder": 2}
     grey = {"color": "0.72", "linewidth": 1, "zorder": 1}
-    drawn += ax.plot(above_own.loc[name], **(style if named else grey))
-plots.name_curves(ax, drawn, names)
+    drawn += ax.plot(above_own.loc[name, 64:], **(style if named else grey))
+LineEnds(ax, drawn, names)
 ax.axhline(0, color="0.4", linewidth=1.2)
 ax.axhline(0.1, color="0.4", linewidth=1, linestyle="--")
 for height, words in ((-0.03, "use"), (0.05, "survive"), (0.9, "fail")):
@@ -261,8 +263,8 @@ plots.show(
     fig,
     "Loss above the own loss at 64 bytes against the bytes read, seventeen curves of means over "
     "five seeds, RoPE, the sinusoidal one and those that survive in colour; a line at 0, where "
-    "whoever cuts to 64 stands, a dashed one at 0.1, grey below −0.01. The upward axis is linear up to 0.1 and logarithmic beyond. At 128 "
-    f"and at 2,048 bytes: {described}.",
+    "whoever cuts to 64 stands, a dashed one at 0.1, grey below −0.01. The upward axis is linear "
+    f"up to 0.1 and logarithmic beyond. At 128 and at 2,048 bytes: {described}.",
 )
 
 # %% tags=["plumbing"]
@@ -282,8 +284,8 @@ print(f"T5 with its paper's buckets, 3 seeds: {change(rows, {'read': 64}, {'read
 
 # %% [markdown]
 # **Look:** the line at 0 is the cheapest way to read 2,048 bytes: *just cut*. A model that gained
-# more from far text than it lost by it would be below; no run is. Six survive. T5 is one of them,
-# with ranges of offsets fitted to 64; with those of its paper it fails. But why does RoPE fail?
+# more from far text than it lost by it would be below; no run is. Six survive. (T5 does with ranges
+# of offsets fitted to 64; with those of its paper it fails.) But why does RoPE fail?
 #
 # ## Two suspects
 #
@@ -367,7 +369,7 @@ axes[0].text(344, 2, "32 keys, moved along", va="center", fontsize=9)
 axes[0].set(xlabel="keys in sight, positions back from the query", xlim=(0, 512), ylim=(3.6, -0.6))
 axes[0].set_yticks(range(4), [name for name, *_ in READINGS])
 axes[0].set_xticks(range(0, 513, 64))
-axes[0].set_title("green: offsets seen in training; blue: new ones", loc="left")
+axes[0].set_title("keys at offsets seen in training (green), and new (orange)", loc="left")
 axes[1].set(xlabel="cost (nats)", xlim=(0, 2.2))
 axes[1].set_title("what it costs RoPE", loc="left")
 plots.show(
@@ -383,15 +385,15 @@ print(f"clamped, less just cut: {many:+.2f} at 512 bytes, {many_at_2048:+.2f} at
 
 # %% [markdown]
 # **Look:** up to 448 keys more, all made to look 63 back, cost hundredths of a nat (at 2,048 bytes,
-# where they are more, a tenth). 32 keys at new offsets cost half a nat on average, with dear bands
-# and cheap ones ([where](closer/07_more_suspects.ipynb)). All 448 as
-# they are cost 1.8: RoPE fails by **many keys at new offsets**.
+# where they are more, a tenth). 32 keys at new offsets cost half a nat on average; [which bands are
+# dear](closer/07_more_suspects.ipynb) is another story. Both together cost 1.8: RoPE fails by
+# **many keys at new offsets**.
 #
 # ## Which of these extrapolate?
 #
-# No run's loss falls at 2,048 bytes. Is there nothing to gain in far text? Ask a reader without
-# a network, who only **counts**. A table says how often each byte followed the five before it in
-# the training text, mixed with what followed the last four, three and so on.
+# No run's loss falls at 2,048 bytes. Is there nothing to gain in far text? Ask a reader without a
+# network. A **table** counts how often each byte followed the five before it in training, mixed
+# with what followed the last four, three and so on.
 
 # %%
 from course_lab.ngrams import NGrams
@@ -399,8 +401,8 @@ from course_lab.ngrams import NGrams
 table = NGrams(english.train, order=5)
 
 # %% [markdown]
-# A **memory** counts in the same way, but in the bytes just read. The chance of a byte is nine
-# tenths the table's and one tenth the memory's.
+# A **memory** counts the same in the bytes just read. A byte's chance is nine tenths the table's,
+# one tenth the memory's.
 
 # %%
 guess = widgets.predict(
@@ -480,19 +482,18 @@ pairs = {name: means.loc[name, [64, 2048]].round(2).tolist() for name in names}
 described = ", ".join(f"{name} {at_64} and {at_2048}" for name, (at_64, at_2048) in pairs.items())
 plots.show(
     fig,
-    "Encodings by their losses, at 64 bytes across, at 2,048 upwards, both up to 1.5; a list names "
-    "those above. Bars for 95 % intervals of the change. Fail, above the dashed line, 0.1 above its "
-    "own loss at 64; survive, between it and the line of just cutting, where both are equal; use, "
-    f"the grey area below. At 64 and at 2,048: {described}. In the grey stands a star alone, "
+    "Encodings by their losses, at 64 bytes across, at 2,048 upwards, both up to 1.5; a list "
+    "names those above. Bars: 95 % intervals of the change. Fail, above the dashed line, 0.1 above "
+    "the own loss at 64; survive, between it and the line of just cutting, where both are equal; "
+    f"use, the grey area below. At 64 and at 2,048: {described}. In the grey stands a star alone, "
     f"counts with a memory: {memory[48]:.2f} with 48 bytes, {memory[1536]:.2f} with 1,536.",
 )
 
 # %% [markdown]
-# **Look:** there was something to gain. With a memory of 1,536 bytes the counts' loss is about 0.09
-# nats lower than with 48. (So many bytes stand before a judged one, on average, in windows of 2,048
-# and of 64.) It is this text that helps: a distant part of the manual in place of its far bytes
-# lowered the loss by less than 0.01 in each of six pairs. Counts with 48 bytes are about as good as
-# the best network. But of the networks, six of seventeen survive, and on balance **none** uses far text. (One manual, small models; pieces
+# **Look:** there was. With a memory of 1,536 bytes the counts' loss is about 0.09 nats lower than
+# with 48. (So many stand before a judged byte, on average, in windows of 2,048 and of 64.) A
+# distant part of the manual in place of the far bytes lowered it by less than 0.01 in each of six
+# pairs. Of the networks six survive, and on balance **none** uses far text. (One manual, small models; pieces
 # of 256 teach [some](closer/07_other_recipes.ipynb) to look beyond 64.)
 #
 # ## Referee mode
@@ -521,8 +522,8 @@ print(runs[0])
 #
 # - each **setting** that is not equal in all runs. A setting is what somebody chose before training
 #   or measuring. Which of the keys above are settings, you decide; any other key is one;
-# - `"seed"`, unless all places of the table (each encoding at each length) have the same seeds, three
-#   or more;
+# - `"seed"`, unless every place of the table (each encoding at each length) has the same seeds,
+#   three or more;
 # - `"cut"`, if no run's encoding is `"just cut to 64"`.
 #
 # An example: if only `fire`'s seeds and learning rate are unlike the others', the answer is
@@ -570,13 +571,13 @@ print(objections(runs) if solved else "five names, once your function passes the
 # ## The table, mended
 #
 # Each tick replaces one row by fair runs, or adds the missing one. Which ticks answer the five
-# objections? Who moves?
+# objections?
 
 # %%
 explorers.referee()
 
 # %% [markdown]
-# All rows mended, by their rise. "±" belongs to it, over three seeds; `was` is the paper's rise.
+# All rows mended; "±" belongs to the rise, over three seeds, and `was` is the paper's rise:
 
 # %%
 was = referee.table(runs)["rise"]
@@ -609,33 +610,32 @@ print(f"ALiBi, KERPLE, DeBERTa, T5: {unclear} of {len(near)} pairs are not clear
 
 # %% [markdown]
 # **Look:** ALiBi's gain came of its pieces. Transformer-XL rises clearly less than ALiBi; three
-# seeds cannot order ALiBi, KERPLE, DeBERTa and T5. DeBERTa, the best of the seven at 64 bytes, has
-# a lower loss when it is *just cut* than any of them at 1,024. One more objection stands in no key:
-# T5's table learned faster.
+# seeds cannot order ALiBi, KERPLE, DeBERTa and T5. DeBERTa *just cut* has a lower loss than any of
+# the seven at 1,024.
 
 # %% [markdown]
 # ## Myth check
 #
-# Guess first. The small models were trained at 64 bytes. To *interpolate* lesson 03's table of 64
-# rows is to stretch it over a longer text, with rows in between.
+# Guess first. The small models were trained at 64 bytes.
 
 # %% tags=["plumbing"]
 # Two claims
 from course_lab.claims import Claim, Myths
 
 shipped_runs = {"evidence": "shipped results", "seeds": 5}
-survives = "at 128 to 2048 bytes the loss is not clearly 0.1 above that at 64"
+can_be_read = "at 128 to 2048 bytes the loss is not clearly 0.1 above that at 64"
 myths = Myths(
     {
         "C22": Claim(
             "Positions past the table can be read by interpolating it.",
-            scope=f"learned rows, not trained again; can be read: {survives}",
+            scope="interpolating: the rows stretched over the longer text, not trained again; can "
+            f"be read: {can_be_read}",
             **shipped_runs,
         ),
         "C34": Claim(
             "RoPE extrapolates by nature.",
-            scope=f"{survives}; a real model: beyond its 8,192 tokens not clearly 0.1 above the "
-            "loss of the same tokens read within them",
+            scope=f"extrapolates: {can_be_read}; for a real model, beyond its 8,192 tokens the loss is "
+            "not clearly 0.1 above that of the same tokens read within them",
             **shipped_runs,
         ),
     }

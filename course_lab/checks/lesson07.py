@@ -777,6 +777,7 @@ PILES = [
     ],
     [*_runs("shaw"), *_runs("fire"), *_runs(CUT, steps=2400)],
     [*_runs("shaw", seeds=(0,)), *_runs("fire"), *_runs(CUT)],  # the first row alone has one seed
+    [*_runs("shaw", seeds=(0, 1)), *_runs("fire", seeds=(2, 3)), *_runs(CUT, seeds=(0, 1))],
     [{**_runs("shaw")[0], "judged": 7680}, *_SOUND[1:]],  # the first run alone, read another way
     [*_runs("shaw"), *_runs("shortcut"), *_runs("fire")],
     _changed(_SOUND, steps=2400, lr=1e-3, protocol="pieces", judged=7680),  # sound

@@ -10,9 +10,9 @@
 # # 07 · More suspects: a closer look
 #
 # For those who ask *why* a model fails on long texts: keys against positions once more, by
-# surgery on its memory; where the cost comes in waves; attention spread thin and log-n; what NoPE misses; tasks with a right
-# answer; and a real model. It builds on [lesson 07](../07_train_short_test_long.ipynb). Each
-# section stands alone.
+# surgery on its memory; where the cost comes in waves; attention spread thin and log-n; what NoPE
+# misses; tasks with a right answer; and a real model. It builds on
+# [lesson 07](../07_train_short_test_long.ipynb). Each section stands alone.
 #
 # **Time:** {minutes}.
 
@@ -230,7 +230,7 @@ for ax, (change_of, words) in zip(axes, PANELS.items(), strict=True):
         (0, 22),
         textcoords="offset points",
         ha="center",
-        arrowprops={"arrowstyle": "->"},
+        arrowprops={"arrowstyle": "->", "color": "0.2"},
     )
     ax.set_title(f"turn of pair 5: {words}", loc="left", fontsize=11)
     ax.set(ylim=(0, 1.6), xlim=(58, end))
