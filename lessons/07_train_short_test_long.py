@@ -369,7 +369,7 @@ axes[0].text(344, 2, "32 keys, moved along", va="center", fontsize=9)
 axes[0].set(xlabel="keys in sight, positions back from the query", xlim=(0, 512), ylim=(3.6, -0.6))
 axes[0].set_yticks(range(4), [name for name, *_ in READINGS])
 axes[0].set_xticks(range(0, 513, 64))
-axes[0].set_title("keys at offsets seen in training (green), and new (orange)", loc="left")
+axes[0].set_title("green: offsets seen in training; orange: new", loc="left")
 axes[1].set(xlabel="cost (nats)", xlim=(0, 2.2))
 axes[1].set_title("what it costs RoPE", loc="left")
 plots.show(
