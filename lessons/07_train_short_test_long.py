@@ -494,7 +494,7 @@ plots.show(
 # with 48. (So many stand before a judged byte, on average, in windows of 2,048 and of 64.) With
 # a distant part of the manual in place of all but the last 64, less than 0.01 was gained in each of
 # six pairs. Of the networks six survive, and on balance **none** uses far text. (One manual, small
-# models; pieces of 256 teach [some](closer/07_other_recipes.ipynb) to look beyond 64.)
+# models.)
 #
 # ## Referee mode
 #

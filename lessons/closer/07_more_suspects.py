@@ -178,16 +178,14 @@ listed = ", ".join(f"{name} {share:.2f}" for name, share in beyond.items())
 print(f"all 512 keys in sight, weight on those 64 or more back: {listed}")
 
 # %% [markdown]
-# No band of 32 far keys clearly helped any of six models; to hide all keys but the last 64 helped
-# each. Transformer-XL hardly looks beyond 64; ALiBi does, and survives.
+# No band of far keys clearly helped any of six models; to hide all but the last 64 helped each.
 #
 # ## Where the cost comes in waves
 #
 # The lesson's bands of 32 keys cost RoPE 0.06 to 1.35 nats, and dear bands alternate with cheap
 # ones. Why? A head of 32 numbers has pairs 0 to 15, and each turns at its own pace. *Pair 5* takes
 # 112 positions for a turn: it is the first that makes no whole turn in a piece of 64, so that
-# training never showed all its angles. We make its turn 15 % shorter or longer, in the trained
-# models, and measure all bands again.
+# training never showed all its angles. We make its turn 15 % shorter or longer.
 
 # %% tags=["plumbing"]
 # Where the cost comes in waves
