@@ -285,7 +285,7 @@ print(f"T5 with its paper's buckets, 3 seeds: {change(rows, {'read': 64}, {'read
 # %% [markdown]
 # **Look:** the line at 0 is the cheapest way to read 2,048 bytes: *just cut*. A model that gained
 # more from far text than it lost by it would be below; no run is. Six survive. (T5 does with ranges
-# of offsets fitted to 64; with those of its paper it fails.) But why does RoPE fail?
+# of offsets fitted to 64; with its paper's it fails.) Why does RoPE fail?
 #
 # ## Two suspects
 #
@@ -494,7 +494,7 @@ plots.show(
 # with 48. (So many stand before a judged byte, on average, in windows of 2,048 and of 64.) With
 # a distant part of the manual in place of all but the last 64, less than 0.01 was gained in each of
 # six pairs. Of the networks six survive, and on balance **none** uses far text. (One manual, small
-# models.)
+# models; pieces of 256 teach [some](closer/07_other_recipes.ipynb) to look beyond 64.)
 #
 # ## Referee mode
 #
