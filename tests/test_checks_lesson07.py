@@ -511,6 +511,105 @@ def keys_by_identity(runs):
     }
 
 
+def sliding_into_zeros_like_the_block(loss_of, block, n):
+    losses = sliding_by_unfold(loss_of, block, n)
+    places = torch.zeros_like(block)[: len(losses)]
+    places[:] = losses
+    return places
+
+
+def sliding_by_place(spare):
+    def sliding(loss_of, block, n):
+        places = torch.zeros(len(block) - spare)
+        for a in range(0, len(block) - n, n // 2):
+            losses = loss_of(block[a : a + n], block[a + 1 : a + n + 1])
+            places[a + n // 2 : a + n] = losses[n // 2 :]
+        return places[n // 2 :]
+
+    return sliding
+
+
+def sliding_with_one_place_too_many(loss_of, block, n):
+    return torch.cat([sliding_by_unfold(loss_of, block, n), torch.zeros(1)])
+
+
+def sliding_in_a_matrix(loss_of, block, n):
+    return sliding_by_unfold(loss_of, block, n)[None]
+
+
+def sliding_to_the_last_whole_window(loss_of, block, n):
+    losses = []
+    for a in range(0, len(block) // n * n - n, n // 2):
+        losses.append(loss_of(block[a : a + n], block[a + 1 : a + n + 1])[n // 2 :])
+    return torch.cat(losses or [torch.zeros(0)])
+
+
+def seeds_within(key):
+    def rule(runs):
+        for value in {run[key] for run in runs}:
+            first, *others = seeds_by_place([run for run in runs if run[key] == value])
+            if len(first) < 3 or any(other != first for other in others):
+                return True
+        return False
+
+    return rule
+
+
+def seeds_few_and_unlike(runs):
+    first, *others = seeds_by_place(runs)
+    return len(first) < 3 and any(other != first for other in others)
+
+
+def seeds_all_few(runs):
+    return not any(len(seeds) >= 3 for seeds in seeds_by_place(runs))
+
+
+def seeds_beyond_the_first(runs):
+    first, *others = seeds_by_place(runs)
+    return len(first) < 3 or any(not other <= first for other in others)
+
+
+def settings_of(runs):
+    return set(runs[0]) - {"encoding", "seed", "read", "loss", "parameters", "seconds"}
+
+
+def judged_within_each_length(runs):
+    wrong = {key for key in settings_of(runs) if len({str(run[key]) for run in runs}) > 1}
+    for n in {run["read"] for run in runs}:
+        if len({run["judged"] for run in runs if run["read"] == n}) > 1:
+            return wrong
+    return wrong - {"judged"}
+
+
+def unlike_in_all_runs(runs):
+    return {key for key in settings_of(runs) if all(run[key] != runs[0][key] for run in runs[1:])}
+
+
+def unlike_in_the_last_run(runs):
+    return {key for key in settings_of(runs) if runs[-1][key] != runs[0][key]}
+
+
+def objections_returned_in_the_loop(runs):
+    right = objections_by_comparing_pairs(runs)
+    for key in runs[0]:
+        if key in right and key not in ("seed", "cut"):
+            return [key]
+    return right
+
+
+def objections_with_elif(runs):
+    right = objections_by_comparing_pairs(runs)
+    return right - {"cut"} if "seed" in right else right
+
+
+def some_other_name(runs):
+    return any(run["encoding"] != "just cut to 64" for run in runs)
+
+
+def the_name_is_there(runs):
+    return any(run["encoding"] == "just cut to 64" for run in runs)
+
+
 def test_a_wrong_answer_is_told_which_rule_it_breaks_and_where():
     text_of_verdict = str(check_objections.verdict(objections_with(seeds=lambda runs: False)))
     assert "seeds are not looked at" in text_of_verdict
@@ -551,6 +650,10 @@ test_wrong_names_are_told = wrong_answers(
             (sliding_from_the_second_byte, "does one start there?"),
             (sliding_in_longer_windows, "How many bytes has a window?"),
             (sliding_in_the_order_of_losses, "the right ones in another order"),
+            (sliding_into_zeros_like_the_block, "Which numbers can a loss be?"),
+            (sliding_with_one_place_too_many, "a place that was not written to"),
+            (sliding_in_a_matrix, "how many axes is that?"),
+            (sliding_to_the_last_whole_window, "where does the last one start that fits?"),
         ],
         check_objections: [
             (objections_in_the_plural, '"seeds": no run has such a key'),
@@ -588,6 +691,7 @@ test_natural_mistakes_are_named = wrong_answers(
             (sliding_with_one_loss_each, "one loss, the first that it judges"),
             (sliding_with_zeros_at_the_end, "places are left over"),
             (sliding_in_batches, "handed over at once"),
+            *((sliding_by_place(spare), "places are left over") for spare in (0, 1)),
             (sliding_by_averaging, "in all windows are averaged"),
             (sliding_from_the_middle_by_first_halves, "their first halves are judged"),
         ],
@@ -624,6 +728,23 @@ test_natural_mistakes_are_named = wrong_answers(
                 (objections_to_all_but(key), "free that the exercise does not name")
                 for key in ("batch", "optimizer", "length", "d_model", "n_heads", "device", "torch")
             ),
+            (objections_with(seeds=seeds_within("read")), "seeds are compared within each length"),
+            (objections_with(seeds=seeds_within("encoding")), "with its own at other lengths only"),
+            (objections_with(seeds=seeds_few_and_unlike), "few and unlike at once"),
+            (objections_with(seeds=seeds_all_few), "one place with three seeds is enough"),
+            (
+                objections_with(seeds=lambda runs: len(seeds_by_place(runs)[0]) < 3),
+                "the first place alone",
+            ),
+            (objections_with(seeds=seeds_beyond_the_first), "fewer seeds than the first"),
+            (objections_with(keys=judged_within_each_length), "within each length only"),
+            (objections_with(keys=unlike_in_all_runs), "another in all runs"),
+            (objections_with(keys=unlike_in_the_last_run), "the first run with the last only"),
+            (objections_with(keys=lambda runs: set()), "no setting is ever objected to"),
+            (objections_returned_in_the_loop, "stops at the first setting"),
+            (objections_with_elif, "does not look for the simplest row"),
+            (objections_with(cut=some_other_name), "where some run has another name"),
+            (objections_with(cut=the_name_is_there), "it objects to the simplest row"),
             (objections_of_last_runs, "one run of each encoding"),
             (objections_with(keys=keys_by_identity), "compared with `is`"),
         ],

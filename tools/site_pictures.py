@@ -12,7 +12,6 @@ from twelve_pictures import HERE, lessons, picture_cell
 ON_PHONES: dict[str, list[int | Window]] = {
     "03_learned": [6],
     "06_alibi": [1],
-    "07_train_short_test_long": [2],
     "08_stretching_rope": [2],
     "10_choosing": [(0, 57, 428, 353)],  # of each job the first and the second, without title
     "11_capstone": [(0, 0, 390, 292)],  # patients A to D

@@ -24,6 +24,7 @@ from course_utils.texts import text
 LossOf = Callable[[Tensor, Tensor], Tensor]
 
 
+WHOLE_NUMBERS = "Your result holds whole numbers. Which numbers can a loss be?"
 CODES = 64  # bytes of a case are 1 … 63, and no two of a block are equal
 
 
@@ -121,10 +122,17 @@ def _last_window_moved_back(loss_of: LossOf, block: Tensor, n: int) -> Tensor:
     return torch.cat([judged, loss_of(end[:-1], end[1:])[n // 2 :]]) if rest else judged
 
 
-def _in_place(loss_of: LossOf, block: Tensor, n: int) -> Tensor:
-    judged, places = _windows()(loss_of, block, n), torch.zeros(len(block))
-    places[n // 2 : n // 2 + len(judged)] = judged
-    return places
+def _in_place(
+    spare: int, kept: Callable[[Tensor, int], Tensor] = lambda places, n: places
+) -> Callable[[LossOf, Tensor, int], Tensor]:
+    """Return an answer that writes each loss to its byte's place in a row a little shorter."""
+
+    def answer(loss_of: LossOf, block: Tensor, n: int) -> Tensor:
+        judged, places = _windows()(loss_of, block, n), torch.zeros(len(block) - spare)
+        places[n // 2 : n // 2 + len(judged)] = judged
+        return kept(places, n)
+
+    return answer
 
 
 def _first_window_alone(loss_of: LossOf, block: Tensor, n: int) -> Tensor:
@@ -239,9 +247,15 @@ def _what_differs(answer: Any, loss_of: LossOf, block: Tensor, n: int) -> str:
     """Say where the first wrong loss comes from, and ask where it should."""
     right = _windows()(loss_of, block, n)
     text = difference(answer, right)
-    if not text or not isinstance(answer, Tensor) or answer.ndim != 1:
+    if not text or not isinstance(answer, Tensor):
+        return text
+    if answer.ndim > 1:
+        return f"{text} The losses stand in one row: how many axes is that?"
+    if answer.ndim == 0:
         return text
     half = n // 2
+    if not difference(answer, right, any_dtype=True):
+        return text if answer.is_floating_point() else f"{text} {WHOLE_NUMBERS}"
     if not len(answer):
         return f"your result is empty, expected {len(right)} losses. Which of a window's are left?"
     wanted = [_origin(loss, block) for loss in right.tolist()]
@@ -259,10 +273,13 @@ def _what_differs(answer: Any, loss_of: LossOf, block: Tensor, n: int) -> str:
             "each byte has a window of its own, so that they move on by 1. By how much should they?"
         )
     for number, (own, other) in enumerate(itertools.zip_longest(origins, wanted)):
-        if own == other:
+        if own == other and number < len(wanted):
             continue
         if number >= len(origins):
-            return f"{len(right) - len(origins)} losses are missing at the end. {text}"
+            return (
+                f"{len(right) - len(origins)} losses are missing at the end. {text} How many bytes "
+                "does a window take, and where does the last one start that fits?"
+            )
         if own is None:
             value = answer[number].item()
             return (
@@ -612,11 +629,12 @@ check_sliding = Check(
             "Your result has more places than bytes were judged. What stands in the others?",
             _in_place_from_the_start(lambda size: size),
             _in_place_from_the_start(lambda size: size - 1),
+            *(_in_place(spare, lambda places, n: places[n // 2 :]) for spare in (0, 1)),
         ),
         Mistake(
             "bytes that no window judged have a number too",
             "Your result has a place for each byte of the block. Which of them were judged?",
-            _in_place,
+            *map(_in_place, (0, 1)),
         ),
         Mistake(
             "each window has a row of its own",
@@ -749,7 +767,18 @@ PILES = [
             protocol="pieces",
         ),
     ],
+    [  # each column fair in itself, and a mean of other bytes
+        *(run for name in ("shaw", "fire", CUT) for run in _runs(name, reads=[64])),
+        *(run for name in ("shaw", "fire", CUT) for run in _runs(name, reads=[1024], judged=7680)),
+    ],
+    [  # each column fair in itself, and made of other models
+        *(run for name in ("shaw", "fire", CUT) for run in _runs(name, reads=[64])),
+        *(run for name in ("shaw", "fire", CUT) for run in _runs(name, (3, 4, 5), reads=[1024])),
+    ],
     [*_runs("shaw"), *_runs("fire"), *_runs(CUT, steps=2400)],
+    [*_runs("shaw", seeds=(0,)), *_runs("fire"), *_runs(CUT)],  # the first row alone has one seed
+    [*_runs("shaw", seeds=(0, 1)), *_runs("fire", seeds=(2, 3)), *_runs(CUT, seeds=(0, 1))],
+    [{**_runs("shaw")[0], "judged": 7680}, *_SOUND[1:]],  # the first run alone, read another way
     [*_runs("shaw"), *_runs("shortcut"), *_runs("fire")],
     _changed(_SOUND, steps=2400, lr=1e-3, protocol="pieces", judged=7680),  # sound
     [run for name in ("shaw", "fire", CUT) for run in _runs(name, seeds=range(5))],  # sound
@@ -825,6 +854,44 @@ def _set_of_sets(runs: list[Run]) -> set[str]:
     return {"seed"} if len(different) > 1 else set()
 
 
+def _seeds_within(key: str) -> Callable[[list[Run]], set[str]]:
+    """Return a rule for seeds that compares those of one length, or one encoding, at a time."""
+
+    def rule(runs: list[Run]) -> set[str]:
+        parts = [
+            [run for run in runs if run[key] == value]
+            for value in dict.fromkeys(run[key] for run in runs)
+        ]
+        return set().union(*(_too_few(_sets(part, "encoding", "read")) for part in parts))
+
+    return rule
+
+
+def _seeds_if(rule: Callable[[list[set[int]]], bool]) -> Callable[[list[Run]], list[str]]:
+    """Return an answer that objects to seeds if a rule of the sets says so."""
+    return _with_seeds(lambda runs: {"seed"} if rule(_sets(runs, "encoding", "read")) else set())
+
+
+def _unlike_in_all(runs: list[Run]) -> set[str]:
+    keys = set(runs[0]) - set(FREE)
+    return {key for key in keys if all(run[key] != runs[0][key] for run in runs[1:])}
+
+
+def _first_setting(runs: list[Run]) -> set[str]:
+    differing = _differing(runs)
+    return set([key for key in runs[0] if key in differing][:1])
+
+
+def _return_at_a_setting(runs: list[Run]) -> list[str]:
+    seeds = _too_few(_sets(runs, "encoding", "read"))
+    return sorted(_first_setting(runs) or seeds | _no_cut(runs))
+
+
+def _seeds_or_cut(runs: list[Run]) -> list[str]:
+    seeds = _too_few(_sets(runs, "encoding", "read"))
+    return sorted(_differing(runs) | (seeds or _no_cut(runs)))
+
+
 def _all_alike(sets: list[set[int]]) -> bool:
     return all(seeds == sets[0] for seeds in sets)
 
@@ -872,6 +939,10 @@ def _last_of_each(runs: list[Run]) -> set[str]:
 def _in_each_column(runs: list[Run]) -> set[str]:
     lengths = {run["read"] for run in runs}
     return {key for n in lengths for key in _differing([run for run in runs if run["read"] == n])}
+
+
+def _judged_in_each_column(runs: list[Run]) -> set[str]:
+    return _differing(runs, {*FREE, "judged"}) | (_in_each_column(runs) & {"judged"})
 
 
 def _within_each_encoding(runs: list[Run]) -> set[str]:
@@ -1107,6 +1178,8 @@ check_objections = Check(
             "a row may have fewer seeds than the first",
             "Is a set that is part of another the *same* set? Which row has a seed more?",
             _with_seeds(_within_the_first),
+            _seeds_if(lambda sets: any(not seeds <= sets[0] for seeds in sets)),
+            _seeds_if(lambda sets: len(sets[0]) < 3 or any(not seeds <= sets[0] for seeds in sets)),
         ),
         Mistake(
             "a key is left free that the exercise does not name",
@@ -1218,6 +1291,67 @@ check_objections = Check(
             "it compares within each length only",
             "A rise is a difference of two columns. May they have been read in two ways?",
             _with_keys(_in_each_column),
+            _with_keys(_judged_in_each_column),
+        ),
+        Mistake(
+            "seeds are compared within each length only",
+            "A rise is one model's change from 64 to 1,024. What if the two columns have other "
+            "seeds?",
+            _with_seeds(_seeds_within("read")),
+        ),
+        Mistake(
+            "an encoding's seeds are compared with its own at other lengths only",
+            "Two rows of the table are compared. Do both have the same seeds?",
+            _with_seeds(_seeds_within("encoding")),
+        ),
+        Mistake(
+            "it objects only to seeds that are few and unlike at once",
+            "Seeds may be too few, or unlike. Is one of the two enough to object?",
+            _seeds_if(lambda sets: len(sets[0]) < 3 and any(seeds != sets[0] for seeds in sets)),
+            _seeds_if(lambda sets: any(len(seeds) < 3 for seeds in sets) and not _all_alike(sets)),
+        ),
+        Mistake(
+            "the seeds of the first place alone are counted",
+            "You count the seeds of one place of the table. How many have the others, and are "
+            "they the same?",
+            _seeds_if(lambda sets: len(sets[0]) < 3),
+        ),
+        Mistake(
+            "one place with three seeds is enough",
+            "One place has three seeds. Does that help the mean beside it, which has one?",
+            _seeds_if(lambda sets: all(len(seeds) < 3 for seeds in sets)),
+        ),
+        Mistake(
+            "a setting has to be another in all runs",
+            "How many runs must be unlike the first for a setting not to be equal in all?",
+            _with_keys(_unlike_in_all),
+        ),
+        Mistake(
+            "no setting is ever objected to",
+            "Is the first run unlike itself? How many runs must be unlike it for a setting not to "
+            "be equal in all?",
+            _with_keys(lambda runs: set()),
+        ),
+        Mistake(
+            "it compares the first run with the last only",
+            "What about the runs between?",
+            _with_keys(lambda runs: _differing([runs[0], runs[-1]])),
+        ),
+        Mistake(
+            "it stops at the first setting",
+            "Two settings may be unlike at once. What does your function do after it found one?",
+            _with_keys(_first_setting),
+            _return_at_a_setting,
+        ),
+        Mistake(
+            "where seeds are wrong, it does not look for the simplest row",
+            "Seeds and the simplest row may both be wrong. Does the second question still come?",
+            _seeds_or_cut,
+        ),
+        Mistake(
+            "it objects to the simplest row",
+            "Should a table have the row “just cut to 64”, or be without it?",
+            _with_cut(lambda runs: all(run["encoding"] != CUT for run in runs)),
         ),
         Mistake(
             "it compares what values each encoding has, and not run with run",
@@ -1448,7 +1582,8 @@ check_objections = Check(
         ),
         Mistake(
             "it always misses the simplest row",
-            "In which key of a run does the name of its row stand?",
+            "Under which key does a run's name stand? And is the row missing where some run has "
+            "another name, or where all have?",
             lambda runs: sorted({*_objections(runs), "cut"}),
         ),
     ],
