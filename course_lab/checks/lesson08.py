@@ -412,13 +412,15 @@ def _turns_from_outside(width: int, base: float, length: int) -> Callable[..., T
     return ramp
 
 
-def _turns_from_outside_by_hand(
-    theta: Tensor, factor: float, low: float, high: float, trained: float
-) -> Tensor:
-    width, base, length = _OUTSIDE[0]
+def _turns_from_outside_by_hand(width: int, base: float, length: int) -> Callable[..., Tensor]:
+    """Return the same, hand after hand: `turns[m]`."""
     turns = _turns_of(rope_frequencies(width, base), length)
-    kept = torch.stack([((turns[m] - low) / (high - low)).clamp(0, 1) for m in range(len(theta))])
-    return _mixed(theta, factor, kept)
+
+    def ramp(theta: Tensor, factor: float, low: float, high: float, trained: float) -> Tensor:
+        chosen = torch.stack([turns[m] for m in range(len(theta))])
+        return _mixed(theta, factor, ((chosen - low) / (high - low)).clamp(0, 1))
+
+    return ramp
 
 
 def _share_of_all_hands(
@@ -548,8 +550,12 @@ check_ramp = Check(
             "turns of other hands come into it, as if from outside the function",
             "Whose turns does your line use? `theta` comes with another number of hands each time.",
             *(_turns_from_outside(width, base, at) for width, base, at in _OUTSIDE),
-            _turns_from_outside_by_hand,
-            raises="The size of tensor a|index 16 is out of bounds",
+            raises="The size of tensor a",
+        ),
+        Mistake(
+            "turns of other hands come into it, as if from outside the function",
+            "Whose turns does your line use? `theta` comes with another number of hands each time.",
+            *(_turns_from_outside_by_hand(width, base, at) for width, base, at in _OUTSIDE),
         ),
         Mistake(
             "the share rises evenly with the logarithm of the turns",
