@@ -218,7 +218,7 @@ for place, (name, colour) in enumerate(bars.values()):
     row = place + 0.6 * (place > 3)  # those alone stand apart
     ax.barh(row, values.mean(), color=colour, alpha=0.4)
     ax.plot(values, [row] * len(values), "o", color=colour, markersize=4)
-    ax.text(values.max() + 0.04, row, f"{values.mean():.2g}", va="center", fontsize=9)
+    ax.text(values.max() + 0.04, row, f"{values.mean():.2f}", va="center", fontsize=9)
 ax.set_yticks([place + 0.6 * (place > 3) for place in range(len(bars))], list(bars))
 ax.set(ylim=(len(bars) + 0.1, -0.5), xlim=(0, 2.6), xlabel="rise at 64 bytes, nats a byte")
 ax.set_title("At 64 bytes the fastest hands cost most. Dots: three models")
@@ -504,7 +504,7 @@ for way, colour in ((CUT, "0.4"), ("YaRN", "C0")):
     for _, by_place in table[way].items():
         axes[1].plot(by_place.index + aside, by_place, ".", color=colour, ms=5, alpha=0.35)
 axes[1].text(3000, 0.84, "YaRN", color="C0", ha="right")
-axes[1].text(5900, 0.36, "just cut", color="0.35")
+axes[1].text(4250, 0.44, "just cut", color="0.35")
 axes[1].axhline(0.1, color="0.5", linestyle=":")
 axes[1].text(12_200, 0.12, "guess", fontsize=9, color="0.35", ha="right")
 axes[1].set(ylim=(-0.05, 1.14), ylabel="share of digits right")
@@ -552,9 +552,9 @@ plots.show(
 #
 # ## Train on
 #
-# Llama 3.1 was also trained on. What does that change? Our small models again, now five of each:
-# every way gets 100 more steps on 512 bytes, with $s = 8$. The yardstick is a **control**: as many
-# steps on 64, unstretched, and read at 64.
+# Llama 3.1 was also trained on. What does that change? Small models again, now five, and judged on
+# other bytes: each way gets 100 more steps on 512 bytes, with $s = 8$. The yardstick is a
+# **control**: as many steps on 64, unstretched, and read at 64.
 
 # %%
 guess = widgets.predict(
