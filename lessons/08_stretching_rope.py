@@ -547,14 +547,14 @@ plots.show(
 # %% [markdown]
 # **Look:** by mean loss YaRN gains nothing clear over just cutting. But of the three numbers it
 # knows one, told at token 3,456; *direct* read it too, and does not know it. **Equal loss is not
-# equal use.** Of the other two YaRN knows a third of the digits or less. And it has a price: of
-# the numbers told from token 6,528 on it knows 0.74, just cut 0.82.
+# equal use.** Of the other two YaRN knows a third or less. The price: from token 6,528 on it knows
+# 0.74, just cut 0.82.
 #
 # ## Train on
 #
-# Llama 3.1 was also trained on. What does that change? Small models again, now five, and judged on
-# other bytes: each way gets 100 more steps on 512 bytes, with $s = 8$. The yardstick is a
-# **control**: as many steps on 64, unstretched, and read at 64.
+# Llama 3.1 was also trained on. What does that change? Small models again, now five, judged on
+# other bytes: each way gets 100 more steps on 512, with $s = 8$. The yardstick is a **control**: as
+# many steps on 64, unstretched, read at 64.
 
 # %%
 guess = widgets.predict(
@@ -867,13 +867,13 @@ myths.in_a_real_model(
 # %% [markdown]
 # ## In five lines
 #
-# - On longer texts slow hands meet new angles; at 512, slowing the fastest of them to an eighth,
-#   hand 5, took about half of the rise.
-# - Slow the fastest too, and our models are lost at home.
+# - On longer texts slow hands meet new angles; at 512, slowing the fastest of them, hand 5, took
+#   about half of the rise.
+# - Slow the fast too, and our models are lost at home.
 # - Llama 3.1's `rope_scaling` line is a ramp: keep the fast, slow the slow, mix between.
 # - By mean loss no stretch here clearly beat just cutting; our small models had little to win.
 #   Equal loss is not equal use: ask by needles.
-# - A low loss after training on is no evidence that a stretch was needed: *direct* gets one too.
+# - Trained on, *direct* gets a low loss too.
 #
 # **Read next:** Peng et al. 2023, *YaRN*, arXiv 2309.00071; Chen et al. 2023,
 # *Position Interpolation*, 2306.15595.
