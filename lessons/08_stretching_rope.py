@@ -50,8 +50,9 @@ rope_scaling = {
 # RoPE turns pair $m$ of queries and keys by $p\,\theta_m$ at position $p$, with $\theta_m =
 # b^{-2m/d}$: each pair is the **hand** of a clock. The course's small models have 16 hands, and
 # learned on pieces of 64 bytes. Let one read 512, eight times as far, with nothing changed: this
-# is **direct**. Its **rise** at 512: the loss of some bytes with up to 512 in sight, less that of
-# the *same* bytes with up to 64, in nats a byte. (For all ways: less that of *direct* at 64.)
+# is **direct**. How much worse is it? Its **rise**, in nats a byte, is
+#
+# loss with up to 512 bytes in sight, less loss of the *same* bytes with up to 64, unstretched.
 
 # %%
 import math
@@ -90,7 +91,8 @@ hands = data.results("stretching_hands").groupby(["way", "read", "seed"])["loss"
 home = hands["direct", 64]  # by seed, as below
 rise = {(way, n): hands[way, n] - home for way, n in hands.index.droplevel("seed").unique()}
 worse = rise["direct", 512]
-print(f"rise of direct at 512: {worse.min():+.1f} to {worse.max():+.1f}; three models, six texts")
+print(f"rise of direct at 512: {worse.min():+.1f} to {worse.max():+.1f}; three models, on six")
+print("held-out passages of one manual, Python's, from the rest of which they learned")
 plots.show(
     fig,
     "Sixteen clocks, hands 0 to 15, each starting at twelve. Blue, what 64 positions showed: all "
@@ -122,7 +124,7 @@ guess = widgets.predict(
 )
 
 # %% tags=["plumbing"]
-# The answer: each hand alone, three models, six texts
+# The answer: each hand alone, three models, six passages
 gain = {m: rise[f"pair {m}", 512] - rise["direct", 512] for m in range(16)}
 best = {min(gain, key=lambda m: gain[m][seed]) for seed in home.index}
 labels = {
@@ -177,7 +179,11 @@ guess = widgets.predict(
 
 # %% tags=["plumbing"]
 # The answer, and some hands alone, at 64 bytes
+from course_utils.encodings import LongRoPE
 from course_utils.encodings.functional import rope_angles
+from course_utils.measures.trained_models import sliding_loss
+from course_utils.models import shipped
+from course_utils.texts import text
 
 positions = torch.arange(64).double()  # dividing positions is dividing speeds
 assert torch.allclose(rope_angles(positions / 8, theta), rope_angles(positions, theta / 8))
@@ -189,35 +195,48 @@ guess.reveal(
     if at_home.max() < 0.1
     else "rises by 0.1 to 1: angles are closer"
 )
+held_out = text.split(text.documentation()).held_out.to(device)
+
+
+def rise_of_two_at_home(seed):
+    """Rise at 64 bytes with hands 0 and 1 slowed, on the passages of the table."""
+    two = shipped.model("rope", seed=seed, scaling=LongRoPE([8.0] * 2 + [1.0] * 14, 1.0, 64))
+    return sliding_loss(two.to(device), held_out[:, :1537], 64, 1024)[0] - home[seed]
+
+
+rise["pairs 0-1", 64] = home.index.to_series().map(rise_of_two_at_home)
 bars = {
     "all sixteen": ("interpolation", "0.5"),
     "hands 0 to 4, which went round": ("pairs 0-4", "C0"),
+    "hands 0 and 1": ("pairs 0-1", "C0"),
     "hands 5 to 15": ("pairs 5-15", "C3"),
+    **{f"hand {m} alone": (f"pair {m}", "C0") for m in range(5)},
 }
-fig, ax = plt.subplots(figsize=(8.5, 2.2))
+fig, ax = plt.subplots(figsize=(8.5, 3.4))
 for place, (name, colour) in enumerate(bars.values()):
     values = rise[name, 64]
-    ax.barh(place, values.mean(), color=colour, alpha=0.4)
-    ax.plot(values, [place] * len(values), "o", color=colour, markersize=4)
-    ax.text(values.max() + 0.04, place, f"{values.mean():.1f}", va="center", fontsize=9)
-ax.set_yticks(range(len(bars)), list(bars))
-ax.set(ylim=(len(bars) - 0.5, -0.5), xlim=(0, 2.6), xlabel="rise at 64 bytes, nats a byte")
-ax.set_title("At 64 bytes the fast hands cost most. Dots: three models")
+    row = place + 0.6 * (place > 3)  # those alone stand apart
+    ax.barh(row, values.mean(), color=colour, alpha=0.4)
+    ax.plot(values, [row] * len(values), "o", color=colour, markersize=4)
+    ax.text(values.max() + 0.04, row, f"{values.mean():.2f}", va="center", fontsize=9)
+ax.set_yticks([place + 0.6 * (place > 3) for place in range(len(bars))], list(bars))
+ax.set(ylim=(len(bars) + 0.1, -0.5), xlim=(0, 2.6), xlabel="rise at 64 bytes, nats a byte")
+ax.set_title("At 64 bytes the fastest hands cost most. Dots: three models")
 plots.show(
     fig,
     "Rise of the loss at 64 bytes if these hands are slowed to an eighth, means of three models: "
-    + "; ".join(f"{label}: {rise[name, 64].mean():.1f}" for label, (name, _) in bars.items())
+    + "; ".join(f"{label}: {rise[name, 64].mean():.2f}" for label, (name, _) in bars.items())
     + ".",
 )
 
 # %% [markdown]
-# **Look:** nearly all of the harm comes from hands 0 to 4, which went round. The other eleven cost
-# 0.1.
+# **Look:** nearly all of the harm comes from hands 0 to 4, above all from 0 and 1. The eleven slow
+# ones cost 0.1.
 #
 # ## Llama's ramp
 #
-# So slow the slow hands, spare the fast. And those between? Count each hand's turns within the
-# trained length $L$: $L\,\theta_m / 2\pi$.
+# So slow the slow hands and spare the fast ones. And those between? Count each hand's turns within
+# the trained length $L$: $L\,\theta_m / 2\pi$.
 
 # %%
 llama = rope_frequencies(128, rope_theta)  # (64,): the hands of Llama 3.1
@@ -254,30 +273,34 @@ check_ramp(ramp_from_scratch)
 
 # %% [markdown]
 # Yours is *Llama 3.1*. If both bounds are one turn, nothing is mixed: this is the **step**. All
-# ways of this lesson:
+# ways here, besides *direct*:
 #
-# | way | fast hands | slow hands |
-# |---|---|---|
-# | direct | keep their speed | keep their speed |
-# | interpolation | ÷ s | ÷ s |
-# | NTK-aware: larger $b$, no bounds | hand 0 keeps, each next slows more | last ÷ s |
-# | step | keep: one turn or more | ÷ s: less |
-# | Llama 3.1 | keep: over 4 turns | ÷ s: under 1; between, a ramp |
-# | YaRN (code); raises scores | keep: over 32 turns, here none | ÷ s: under 1; a ramp over $m$ |
+# | way | what it does to the hands |
+# |---|---|
+# | interpolation | all ÷ s |
+# | NTK-aware | a larger $b$: hand 0 keeps its speed, each next slows more, the last ÷ s |
+# | step | one turn or more: keep; less: ÷ s |
+# | Llama 3.1 | the ramp from 1 to 4 turns |
+# | YaRN (code) | a ramp over $m$: here hand 0 keeps, from hand 5 on ÷ s; scores × 1.46 |
 
-# %%
-step = [1.0 if count >= 1 else 8.0 for count in turns.tolist()]
-print("the step slows our hands by", *map(int, step))
+# %% tags=["plumbing"]
+# The ways, hand by hand
+from course_lab.explorers.stretch import BLOCK, LONG, factors_of, score_factor_of
+
+print("hands 0 to 6 of ours are slowed by")
+for way in ("NTK-aware", "step", "Llama 3.1", "YaRN"):
+    print(f"{way:10}", "  ".join(f"{factor:4.2f}" for factor in factors_of(way)[:7]))
+print(f"YaRN multiplies scores by {score_factor_of('YaRN'):.2f}")
 
 # %% [markdown]
 # ## Tune your own
 #
-# Which speeds read best? Draw a hand's bar up to slow it, and the model reads a text anew.
+# Which speeds read best? Draw a hand's bar up to slow it, and the model reads anew. A good stretch
+# rises little at 64 *and* at 512: on the dashed line the two add up to the step's.
 #
 # 1. From *direct*, slow hand 5 to an eighth. Then 6, 7, 8 and 9 too. When does it stop helping?
-# 2. On the dashed line the rises at 64 and 512 add up to the step's. Draw **one** of your five bars
-#    down a little, to come 0.07 below. Which, and at which length does it help?
-# 3. Put it back. Hand 3 meets no new angle: slow it to a half, a quarter, a sixth. Which helps?
+# 2. Draw **one** of your five bars down a little, to come at least 0.05 below the line. Which?
+# 3. Put it back. Hand 3 meets no new angle: does it help to slow it to a quarter?
 
 # %%
 from course_lab import explorers
@@ -285,27 +308,20 @@ from course_lab import explorers
 explorers.stretch()
 
 # %% tags=["plumbing"]
-# Texts for the referees, and what a model loses on them
-from course_lab.explorers.stretch import BLOCK, LONG, factors_of
-from course_utils.encodings import LongRoPE
-from course_utils.measures.trained_models import sliding_loss
-from course_utils.models import shipped
-from course_utils.texts import text
-
-held_out = text.split(text.documentation()).held_out.to(device)
-START = 1536  # the explorer reads the first 512 bytes of one text, the tables as far as this
+# Passages for the referees, and what a model loses on them
+START = 1536  # the explorer reads the first 512 bytes of one passage, the tables as far as this
 blocks = held_out[:, START : START + LONG + 1]
 
 
-def losses_of(factors, seed, texts, lengths=(64, LONG)):
-    """Losses of some texts at 64 and at 512 bytes, each hand slowed by its factor."""
+def losses_of(factors, seed, passages, lengths=(64, LONG)):
+    """Losses of some passages at 64 and at 512 bytes, each hand slowed by its factor."""
     reader = shipped.model("rope", seed=seed, scaling=LongRoPE(factors, 1.0, 64)).to(device)
-    return [sliding_loss(reader, texts, n, LONG)[0] for n in lengths]
+    return [sliding_loss(reader, passages, n, LONG)[0] for n in lengths]
 
 
 # %% [markdown]
-# That was one text and one model. Now three models judge your setting and your ramp, on parts of
-# six texts that the explorer did not read.
+# That was one passage and one model. Now three models judge your setting and your ramp, on six
+# passages that the explorer did not read.
 
 # %%
 mine = {5: 8, 6: 8, 7: 8, 8: 8, 9: 8}  # hand → how many times slower; put yours here
@@ -326,7 +342,7 @@ def less_step(factors, seed, n):
 def verdict(name, factors):
     gaps = [less_step(factors, *row) for row in rows]
     below = sum(gap < 0 for gap in gaps)
-    return f"{name:40}{sum(gaps) / len(gaps):+.2f}; below in {below} of {len(gaps)}"
+    return f"{name:44}{sum(gaps) / len(gaps):+.2f}; below in {below} of {len(gaps)}"
 
 
 def slowed(by_hand):
@@ -340,8 +356,8 @@ if check_ramp.verdict(ramp_from_scratch).kind == "right":
     for bounds in dict.fromkeys([(low, high), (1, 4), (0.5, 4)]):
         ramp = ramp_from_scratch(theta, 8, *bounds, 64)
         ramps["your ramp, {:g} to {:g} turns".format(*bounds)] = (theta / ramp).tolist()
-print("rises at 64 and 512 together, less the step's: mean of six texts × three models = 18; how")
-print("many of the 18 are below")
+print("rises at 64 and 512 together, less the step's: mean of three models × six passages of one")
+print("manual, so 18 that resemble each other; how many of the 18 are below")
 print(verdict("mine", slowed(mine)), flush=True)
 if ramps:
     yours = next(iter(ramps))
@@ -352,26 +368,27 @@ if ramps:
 from course_lab.widgets import card
 
 five = {5: 8, 6: 8, 7: 8, 8: 8, 9: 8}
+ramp_of_llama = factors_of("Llama 3.1")
 prepared = {
     "hand 5 at 6, hands 6 to 9 at 8": slowed(five | {5: 6}),
     "hands 5 to 9 at 8, hand 3 at 4": slowed(five | {3: 4}),
-    "hand 5 at 6, … and hands 3 and 4 at 2": slowed(five | {5: 6, 3: 2, 4: 2}),
     **ramps,
+    "the ramp 1 to 4, but hand 4 keeps its speed": [*ramp_of_llama[:4], 1.0, *ramp_of_llama[5:]],
 }
 verdicts = [verdict(name, factors) for name, factors in prepared.items()]
 on_its_text = {
     name: losses_of(slowed(by_hand), shipped.SEEDS["rope"][0], held_out[[BLOCK], : LONG + 1])
     for name, by_hand in {
-        **{f"hands 5 to {m} at 8": {hand: 8 for hand in range(5, m + 1)} for m in range(6, 10)},
+        **{f"hands 5 to {m} at 8": {hand: 8 for hand in range(5, m + 1)} for m in range(7, 10)},
         "then hand 5 at 6": five | {5: 6},
-        **{f"hand 3 at {by} instead": five | {3: by} for by in (2, 4, 6)},
+        "hand 3 at 4 instead": five | {3: 4},
     }.items()
 }
 unchanged = losses_of([1.0] * 16, 0, held_out[[BLOCK], : LONG + 1], lengths=(64,))[0]
-verdicts.append("On the explorer's text, rise at 64, rise at 512, both together:")
+verdicts.append("On the explorer's passage, rise at 64, rise at 512, both together:")
 for name, (short, long) in on_its_text.items():
     rises = short - unchanged, long - unchanged
-    verdicts.append(f"{name:40}{rises[0]:+.2f} {rises[1]:+.2f} {sum(rises):+.2f}")
+    verdicts.append(f"{name:44}{rises[0]:+.2f} {rises[1]:+.2f} {sum(rises):+.2f}")
 words = card.escaped("\n".join(verdicts))
 summary = "<summary>Settings that we prepared, once you have tried</summary>"
 card.tell("\n".join(verdicts), f"<details>{summary}<pre>{words}</pre></details>")
@@ -379,9 +396,12 @@ card.tell("\n".join(verdicts), f"<details>{summary}<pre>{words}</pre></details>"
 # %% [markdown]
 # <details><summary>Look, once you have tried</summary>
 #
-# On the explorer's text it stops after hand 8. Hand 5, slowed 6 times, meets *new* angles and
-# helps, mostly at 512; with the referees in 14 of 18. Hand 3 helped at a quarter, but in 8 of 18
-# only. A ramp from 0.5 to 4 turns is better in 14, one from 1 to 4 in one.
+# On the explorer's passage it stops after hand 8. Hand 5, slowed 6 times, meets *new* angles and
+# helps, mostly at 512; with the referees in 14 of 18. Hand 3 helped too, but with the referees in 8
+# of 18 only.
+#
+# Llama's ramp from 1 to 4 turns is below in one. It slows hand 4, which made 1.02 turns, 7.7 times;
+# with hand 4 spared the same ramp is below in 14.
 #
 # </details>
 #
@@ -405,13 +425,13 @@ ax.set(ylim=(len(names) - 0.4, -1.2), xlim=(-0.1, 2.4))
 ax.set(xlabel="rise at 512, nats a byte; dots: three models")
 ax.set_title("Loss at 512 bytes: none of these six beats just cutting")
 all_above = all(bool((rise[name, 512] > 0).all()) for name in names)
-print("each is above just cut, in 3 of 3 models, six texts:", all_above)
+print("each is above just cut, in 3 of 3 models, six passages:", all_above)
 
 
 @torch.no_grad()
 def loss_with(n, seed):
-    """Loss of every fourth byte of those judged above, with exactly n bytes in sight."""
-    pieces = held_out[:, 513 - n : 1537].unfold(1, n + 1, 4).reshape(-1, n + 1)
+    """Loss of every eighth byte of those judged above, with exactly n bytes in sight."""
+    pieces = held_out[:, 513 - n : 1537].unfold(1, n + 1, 8).reshape(-1, n + 1)
     logits = shipped.model("rope", seed=seed).to(device)(pieces[:, :-1])[:, -1]
     return torch.nn.functional.cross_entropy(logits, pieces[:, -1]).item()
 
@@ -426,20 +446,21 @@ plots.show(
 )
 
 # %% [markdown]
-# **Look:** by loss none of these beats just cutting. Nor was much to be won: even 16 bytes in place
-# of 64 cost these models 0.02 to 0.03.
+# **Look:** by loss none of these beats just cutting. Nor was much to be won: here even 16 bytes in
+# place of 64 cost these models hardly anything.
 #
 # ## A real model
 #
 # Why stretch, then? To use what is far. So ask a larger model for it. SmolLM2-135M is offered for
 # 8,192 tokens. It read 12,288, stretched by 1.5; just cut, now the last 8,192. Each text tells
 # eight **needles**, such as "The secret number of Lima is 4829.", and asks for them at its end.
+# Three are told so early, at tokens 384, 1,920 and 3,456, that just cut never reads them.
 
 # %%
 guess = widgets.predict(
-    "By mean loss YaRN is level with just cut. How often does it know a digit of the number told "
-    "at token 3,456, which just cut never reads? (A guess: one in ten.)",
-    ["hardly ever (below a quarter)", "sometimes (a quarter to a half)", "half or more"],
+    "By mean loss YaRN is level with just cut. How many of the three does it know? (Half of the "
+    "digits or more; a guess: one in ten.)",
+    ["none", "one, the last of them", "all three"],
 )
 
 # %% tags=["plumbing", "picture"]
@@ -455,11 +476,11 @@ table = {
     way: shares.loc[way].pivot(index="place", columns="text", values="share")
     for way in (CUT, "YaRN", "direct")
 }
-known = table["YaRN"].loc[3456].mean()
-levels = {"half or more": known >= 0.5, "hardly ever (below a quarter)": known < 0.25}
-guess.reveal(
-    next((level for level, met in levels.items() if met), "sometimes (a quarter to a half)")
-)
+EARLY = [384, 1920, 3456]
+known = table["YaRN"].mean(axis=1).loc[EARLY]
+knows = [place for place in EARLY if known[place] >= 0.5]
+answers = {(): "none", (3456,): "one, the last of them", (384, 1920, 3456): "all three"}
+guess.reveal(answers.get(tuple(knows), f"those told at {knows}"))
 late = data.results("real_lengths").query("read == 12288 and first >= 8192")
 losses = late.pivot(index=["seed", "first"], columns="way", values="loss")
 fig, axes = plt.subplots(1, 2, figsize=(11, 3.8))
@@ -479,16 +500,19 @@ axes[1].plot(unstretched.index, unstretched, "--", color="C3", linewidth=1.2)
 axes[1].text(8750, 0.42, "direct (4 texts)", color="C3")
 for way, colour in ((CUT, "0.4"), ("YaRN", "C0")):
     axes[1].plot(table[way].index, table[way].mean(axis=1), "-o", color=colour)
+    aside = 90 if way == "YaRN" else -90
+    for _, by_place in table[way].items():
+        axes[1].plot(by_place.index + aside, by_place, ".", color=colour, ms=5, alpha=0.35)
 axes[1].text(3000, 0.84, "YaRN", color="C0", ha="right")
-axes[1].text(5900, 0.36, "just cut", color="0.35")
+axes[1].text(4250, 0.44, "just cut", color="0.35")
 axes[1].axhline(0.1, color="0.5", linestyle=":")
 axes[1].text(12_200, 0.12, "guess", fontsize=9, color="0.35", ha="right")
-axes[1].set(ylim=(-0.05, 1.05), ylabel="share of digits right")
-axes[1].set_xlabel("token at which the number is told")
+axes[1].set(ylim=(-0.05, 1.14), ylabel="share of digits right")
+axes[1].set_xlabel("token at which the number is told; dots: six texts")
 axes[1].axvline(4096, color="0.6", linewidth=1)
-axes[1].text(4000, 1.03, "not read by just cut", fontsize=8.5, color="0.35", ha="right", va="top")
+axes[1].text(4000, 1.12, "not read by just cut", fontsize=8.5, color="0.35", ha="right", va="top")
 axes[1].set_xlim(0, 12_288)
-axes[1].set_title("Use: YaRN knows the number told at token 3,456")
+axes[1].set_title("Use: of three that just cut never reads YaRN knows one")
 away = losses.groupby("seed").mean().sub(losses[CUT].groupby("seed").mean(), axis=0).abs().max()
 level = [way for way in ("NTK-aware", "Llama 3.1", "YaRN") if away[way] < 0.05]
 print("loss within 0.05 of just cut, in each text:", ", ".join(level))
@@ -497,14 +521,15 @@ print("YaRN less just cut, by text:", ", ".join(f"{gap:+.2f}" for gap in by_text
 kinds = asked.groupby("kind")["text"].nunique().to_dict()
 print(f"loss: {late['seed'].nunique()} texts of documentation; needles by kind of text: {kinds}")
 print("right, lines: means of six texts, 4 digits each (direct: the four of documentation)")
-for way, place in ((CUT, 4992), *(("YaRN", place) for place in (384, 3456))):
-    read = f"{way.replace(CUT, 'just cut'):8} knows of the number told at token {place:,}:"
-    by_texts = ", ".join(f"{share:.2f}" for share in sorted(table[way].loc[place]))
-    print(f"{read} {table[way].loc[place].mean():.1f} (by text: {by_texts})")
+for place in EARLY:
+    by_texts = ", ".join(f"{share:.2f}" for share in sorted(table["YaRN"].loc[place]))
+    not_read = table[CUT].loc[place].mean()
+    print(f"YaRN knows of the number told at token {place:5,}: {known[place]:.2f}", end=" ")
+    print(f"(by text: {by_texts}); just cut, which did not read it: {not_read:.2f}")
 both = {way: table[way].loc[6528:].to_numpy().mean() for way in ("YaRN", CUT)}
-of_direct = asked.query("way == 'direct' and place == 3456")["right"]
-n_right, n_asked = of_direct.sum(), 4 * len(of_direct)
-print(f"direct, which read it too: {n_right} of {n_asked} digits of token 3,456")
+of_direct = asked.query("way == 'direct' and place in @EARLY").groupby("place")["right"]
+direct_knows = ", ".join(f"{of_place.sum()} of {4 * len(of_place)}" for _, of_place in of_direct)
+print(f"direct, which read these three: {direct_knows} digits")
 print(f"from token 6,528 on: YaRN {both['YaRN']:.2f}, just cut {both[CUT]:.2f}")
 plots.show(
     fig,
@@ -520,15 +545,16 @@ plots.show(
 )
 
 # %% [markdown]
-# **Look:** by mean loss YaRN gains nothing clear over just cutting. But it knows the number told at
-# token 3,456. Just cut never read it; *direct* did, and does not know it. **Equal loss is not equal
-# use.** Near the start of what each reads both know little: YaRN at token 384, just cut at 4,992.
+# **Look:** by mean loss YaRN gains nothing clear over just cutting. But of the three numbers it
+# knows one, told at token 3,456; *direct* read it too, and does not know it. **Equal loss is not
+# equal use.** Of the other two YaRN knows a third or less. The price: from token 6,528 on it knows
+# 0.74, just cut 0.82.
 #
 # ## Train on
 #
-# Llama 3.1 was also trained on. What does that change? Each way gets 100 more steps on 512 bytes,
-# with $s = 8$; when it reads, $s$ may change again. The yardstick is a **control**: as many steps
-# on 64, unstretched, and read at 64.
+# Llama 3.1 was also trained on. What does that change? Small models again, now five, judged on
+# other bytes: each way gets 100 more steps on 512, with $s = 8$. The yardstick is a **control**: as
+# many steps on 64, unstretched, read at 64.
 
 # %%
 guess = widgets.predict(
@@ -537,7 +563,7 @@ guess = widgets.predict(
 )
 
 # %% tags=["plumbing"]
-# The answer at 512, and three models trained on alike, read at 1,024
+# The answer, at 512
 from course_utils.results import AS_TRAINED, change
 
 results = data.results("stretching")
@@ -564,73 +590,38 @@ guess.reveal(
     if worst == "direct"
     else "about halfway down"
 )
-refitted = data.results("stretching_refitted").set_index("seed")
-read_control = refitted.query("read == 64 and tuned_at == 64")["loss"]
-trained_on = refitted.query("tuned_at == 512").pivot(columns=["way", "factor", "read"])["loss"]
-
-
-def above(way, s, read):
-    return trained_on[way, s, read] - read_control  # three models
-
-
-fig, axes = plt.subplots(1, 2, figsize=(11, 3.5))
+fig, ax = plt.subplots(figsize=(8.5, 3.2))
 for row, way in enumerate(ways):
-    ends = [before[way].mean, after[way].mean]
-    arrow = {"arrowstyle": "->", "color": "0.6"}
-    axes[0].annotate("", (ends[1], row), (ends[0], row), arrowprops=arrow)
-    axes[0].plot(*ends[:1], row, "o", color="C0")
-    axes[0].plot(*ends[1:], row, "o", color="C2")
-axes[0].text(before["direct"].mean - 0.1, -0.35, "before", color="C0", fontsize=9, ha="right")
-axes[0].text(after["direct"].mean + 0.06, -0.35, "after 100 steps", color="C2", fontsize=9)
-axes[0].axvline(0, color="0.4")
-axes[0].text(0.02, -1.0, "control", fontsize=9, color="0.35")
-axes[0].set_yticks(range(len(ways)), ways)
-axes[0].set(ylim=(len(ways) - 0.4, -1.5), xlabel="loss at 512 above the control, nats a byte")
-axes[0].set_title("Read at 512: five of six end within 0.05 of the control")
-at_1024 = {
-    "just cut: the last\n256 to 512 bytes": (above("direct", 1, 512), "0.4"),
-    "step, read with\ns = 16": (above("step", 16, 1024), "C2"),
-    "direct": (above("direct", 1, 1024), "C3"),
-    "step, read with\ns = 8": (above("step", 8, 1024), "C2"),
-}
-for row, (values, colour) in enumerate(at_1024.values()):
-    axes[1].plot(values, [row] * 3, "o", color=colour, alpha=0.7)
-    label = f"{values.mean():.2f}"
-    axes[1].text(values.max() + 0.03, row, label, color=colour, fontsize=9, va="center")
-axes[1].axvline(0, color="0.4")
-axes[1].text(0.01, -0.65, "control", fontsize=9, color="0.35")
-axes[1].set_yticks(range(len(at_1024)), list(at_1024))
-axes[1].set(ylim=(len(at_1024) - 0.5, -1), xlim=(-0.03, 0.95))
-axes[1].set_xlabel("loss at 1,024 above the control; dots: three models")
-axes[1].set_title("Read at 1,024: the step needs s = 16")
+    first, then = before[way].mean, after[way].mean
+    ax.plot([first, then], [row, row], color="0.75", zorder=1)
+    ax.plot(first, row, "o", color="C0")
+    ax.plot(then, row, "o", color="C2")
+    ax.text(first + 0.04, row, f"{first:.2f}", color="C0", fontsize=9, va="center")
+ax.text(before["direct"].mean, -0.45, "before", color="C0", fontsize=9, ha="right")
+ax.text(after["direct"].mean + 0.04, -0.45, "after 100 steps", color="C2", fontsize=9)
+ax.axvline(0, color="0.4", zorder=0)
+ax.text(0.02, -1.1, "control", fontsize=9, color="0.35")
+ax.set_yticks(range(len(ways)), ways)
+ax.set(ylim=(len(ways) - 0.4, -1.6), xlabel="loss at 512 above the control, nats a byte")
+ax.set_title("Trained on, five of six end within 0.05 of the control. Dots: means of five")
 level = [way for way in ways if way != "interpolation" and after[way].mean < 0.05]
 print(f"at 512 within 0.05 nats of the control: {', '.join(level)}; {results.seed.nunique()} seeds")
 print(f"direct at 512 above the control: {before['direct'].mean:.2f}, then {left_over:.2f}")
-step_ahead = change(results, at("direct", 512, 100), at("step", 512, 100))
-alike = above("step", 8, 512) - above("direct", 1, 512)
-print(
-    f"step less direct at 512: {step_ahead}, five seeds; in three models trained on alike", end=" "
-)
-print(", ".join(f"{gap:+.3f}" for gap in alike))
 plots.show(
     fig,
-    "Left: loss at 512 bytes above a control that read 64 bytes for as many steps, before and "
-    "after 100 steps at 512: "
+    "Loss at 512 bytes above a control that read 64 bytes for as many steps, before and after 100 "
+    "steps at 512, means of five: "
     + ", ".join(f"{way} {before[way].mean:+.2f} to {after[way].mean:+.2f}" for way in ways)
-    + ". Right: three models trained on alike, read at 1,024, above the control: "
-    + ", ".join(f"{name} {values.mean():.2f}" for name, (values, _) in at_1024.items())
     + ".",
 )
 
 # %% [markdown]
-# **Look:** left, *direct* has lost nearly all of its harm: 0.03 above the control, from 1.50. So a
-# low loss after training on shows no need of a stretch. Right, three models read twice
-# as much as they were trained on: the step is behind *direct* while $s$ stays 8, and ahead with
-# $s = 16$. By mean loss just cutting still leads.
+# **Look:** *direct* has lost nearly all of its harm: 0.03 above the control, from 1.50. So after
+# training on, a low loss is no evidence that a stretch was needed.
 #
-# Asked for needles, LLaMA 7B (trained at 2,048, then on 8,192) found them up to 2,560 tokens back
-# with *direct* and 10,000 more steps, up to 8,192 with interpolation and 200 (two tries in ten,
-# Chen et al. 2023, table 4).
+# Needles tell. LLaMA 7B (trained at 2,048 tokens, then on 8,192) found them up to 2,560 back with
+# *direct* and 10,000 more steps, up to 8,192 with interpolation and 200 (two tries in ten, Chen et
+# al. 2023, table 4).
 #
 # ## Read the line
 #
@@ -667,7 +658,7 @@ ax.plot([0, 0, n_round - 1, n_round - 1], [1.42, 1.32, 1.32, 1.42], color="0.35"
 ax.text(17, 1.5, "went round within 8,192 tokens", ha="center", fontsize=9, color="0.35")
 ax.set_yscale("log", base=2)
 ax.set_yticks([1, 2, 4, 8, 16], ["1", "2", "4", "8", "16"])
-ax.set(xlabel="hand, fast to slow", ylabel="× what it turned in training", ylim=(0.8, 32))
+ax.set(xlabel="hand, fast to slow", ylabel="turns, × those of training", ylim=(0.8, 32))
 ax.set_title("Llama 3.1: slow hands keep to their arc at 65,536, turn twice as far at 131,072")
 plots.show(
     fig,
@@ -724,7 +715,7 @@ from course_lab.checks.lesson08 import check_clamped_scores
 check_clamped_scores(clamped_scores)
 
 # %% tags=["plumbing"]
-# Your scores in the three models, farthest = 63, on the referees' six texts
+# Your scores in the three models, farthest = 63, on the referees' six passages
 import time
 
 from course_utils.models.stretching import ClampedRotary
@@ -752,14 +743,16 @@ seconds = 0.0
 if is_right := check_clamped_scores.verdict(clamped_scores).kind == "right":
     a_call = seconds_of_a_call(64)  # a loop over pairs takes 64 times as long for 512 tokens
     a_call = 64 * a_call if a_call > 0.1 else seconds_of_a_call(LONG)
-    seconds = a_call * 3 * len(blocks) * 16  # models, texts, heads of all layers
+    seconds = a_call * 3 * len(blocks) * 16  # models, passages, heads of all layers
 if seconds > 90:
     print(
         f"Right, but skipped here: for 512 tokens a call takes some {a_call:.1f} seconds, and the"
     )
     print(f"three models need {48 * len(blocks)} calls. Does `turned` take all rows at once?")
 elif is_right:
-    print("rise at 512, so loss over just cutting, 256 bytes of each of six texts, three models:")
+    print(
+        "rise at 512, so loss over just cutting, 256 bytes of each of six passages, three models:"
+    )
     for name, changes in {
         "direct": {},
         "step": {"scaling": LongRoPE(factors_of("step"), 1.0, 64)},
@@ -824,17 +817,24 @@ ntk = {
     n: change(results, at("interpolation", n, s=n // 64), at("NTK-aware", n, s=n // 64))
     for n in LENGTHS[1:]
 }
-of_256 = data.results("stretching_needles").query(
-    "read == 256 and way in ('NTK-aware', 'interpolation')"
-)
-by_needles = of_256.groupby("way")["accuracy"].mean()
+of_needles = data.results("stretching_needles").query("way in ('NTK-aware', 'interpolation')")
+found = of_needles.groupby(["way", "read", "seed"], as_index=False)["accuracy"].mean()
+needle_gaps = {
+    n: change(
+        found,
+        {"way": "interpolation", "read": n},
+        {"way": "NTK-aware", "read": n},
+        of="accuracy",
+    )
+    for n in (64, 128, 256)
+}
 myths.settle(
     "C49",
     {f"s = {n // 64}": gap.below() for n, gap in ntk.items()},
     "NTK-aware less interpolation, both with the fitting factor: "
     + ", ".join(f"{gap} at {n}" for n, gap in ntk.items())
-    + " nats. By needles another order, in rows of 256 of small models (closer look, a search and "
-    "needles): " + ", ".join(f"{way} {share:.2f}" for way, share in by_needles.items()) + " found.",
+    + " nats. By needles, share found by small models that learned on rows of 32 (closer look, a "
+    "search and needles): " + ", ".join(f"{gap} at {n}" for n, gap in needle_gaps.items()) + ".",
 )
 tuned_gaps = {way: change(results, at(way, 64, 100), at(way, 512, 100)) for way in ways}
 myths.settle(
@@ -854,23 +854,26 @@ myths.in_a_real_model(
     "SmolLM2-135M",
 )
 gap = change(by_text, {"way": "interpolation"}, {"way": "NTK-aware"})
+late_needles = tables["documentation"].query("place >= 3456").groupby("way")["right"].mean() / 4
 myths.in_a_real_model(
     "C49",
     {"s = 1.5": gap.below()},
-    f"NTK-aware less interpolation, tokens 8192 to 12,287: {gap} nats.",
+    f"NTK-aware less interpolation, tokens 8192 to 12,287: {gap} nats. Of the numbers told from "
+    f"token 3,456 on NTK-aware knows {late_needles['NTK-aware']:.2f} of the digits, interpolation "
+    f"{late_needles['interpolation']:.2f}.",
     "SmolLM2-135M",
 )
 
 # %% [markdown]
 # ## In five lines
 #
-# - On longer texts slow hands meet new angles; at 512, slowing one to an eighth took about half
-#   of the rise.
+# - On longer texts slow hands meet new angles; at 512, slowing the fastest of them, hand 5, took
+#   about half of the rise.
 # - Slow the fast too, and our models are lost at home.
 # - Llama 3.1's `rope_scaling` line is a ramp: keep the fast, slow the slow, mix between.
 # - By mean loss no stretch here clearly beat just cutting; our small models had little to win.
 #   Equal loss is not equal use: ask by needles.
-# - Trained on, the step read 1,024 worse than *direct* with $s = 8$, better with 16.
+# - Trained on, *direct* gets a low loss too.
 #
 # **Read next:** Peng et al. 2023, *YaRN*, arXiv 2309.00071; Chen et al. 2023,
 # *Position Interpolation*, 2306.15595.

@@ -296,6 +296,15 @@ def clamped_where(condition):
 right_clamp = clamped_where(lambda back, farthest: back > farthest)
 
 
+def hidden_where(is_hidden):
+    def scores(q, k, farthest):
+        places = torch.arange(len(q))
+        hidden = is_hidden(places[:, None] - places)
+        return right_clamp(q, k, farthest).masked_fill(hidden, -math.inf)
+
+    return scores
+
+
 def clamped_with_one_position(q, k, farthest):
     return clamped(q, k, farthest, turned(q, torch.tensor([farthest])) @ k.T)
 
@@ -749,7 +758,10 @@ test_natural_mistakes_are_named = wrong_answers(
             (clamped_where(lambda back, farthest: back > farthest + 1), "too many counts as near"),
             (clamped_where(lambda back, farthest: back >= farthest - 1), "too many counts as far"),
             (clamped_where(lambda back, farthest: -back > farthest), "What does your code do"),
-            (lambda q, k, farthest: right_clamp(q, k, 99).clamp(max=farthest), "score values"),
+            (
+                lambda q, k, farthest: right_clamp(q, k, 99).clamp(max=farthest),
+                "score values are held",
+            ),
             (lambda q, k, farthest: right_clamp(q, k, farthest) / len(q[0]) ** 0.5, "too often"),
             (lambda q, k, farthest: right_clamp(q, k, farthest) * len(q[0]), "multiplied where"),
             (
@@ -855,6 +867,7 @@ test_other_wrong_answers_are_explained = wrong_answers(
             (ramp_as_a_list, "returns list, and one tensor is expected"),
             (lambda *case: mixed(straight)(*case).numpy(), "do you leave torch"),
             (ramp_stacked, "How many new speeds does each hand get"),
+            (lambda theta, *_: theta[:8] / 8, "How many new speeds does each hand get"),
             (
                 mixed(lambda t, low, high: 0.9 * straight(t, low, high)),
                 "turns, more than 4. Expected 1, 1 of its old speed, got 0.9",
@@ -867,6 +880,16 @@ test_other_wrong_answers_are_explained = wrong_answers(
             (lambda q, k, far: (right_clamp(q, k, far), q @ k.T), "returns tuple, and one"),
             (lambda q, k, far: right_clamp(q, k, far).numpy(), "do you leave torch"),
             (clamped_hidden_in_the_gap, "which of your conditions holds for it?"),
+            (lambda q, k, far: q[:, None] * k, "Over which of your axes"),
+            (
+                lambda q, k, far: right_clamp(q, k, far).tril().softmax(-1) @ k,
+                "before softmax and values",
+            ),
+            (lambda q, k, far: right_clamp(q, k, far)[-1], "How many scores does each query"),
+            (lambda q, k, far: right_clamp(q, k, far).tril(-1), "the query's own among them?"),
+            (lambda q, k, far: right_clamp(q, k, far).triu(1), "the query's own among them?"),
+            (hidden_where(lambda back: back <= 0), "the query's own among them?"),
+            (hidden_where(lambda back: back >= 0), "the query's own among them?"),
             (clamped_halved_far, "all your far scores are 0.5 times"),
             (lambda q, k, far: 0.5 * right_clamp(q, k, far), "0.5 times the right ones"),
             (lambda q, k, far: 1.0005 * right_clamp(q, k, far), "scores are 1.001 times"),

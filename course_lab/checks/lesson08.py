@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor
+from torch.nn.functional import normalize
 
 from course_lab.checks.compare import TOLERANCE, difference
 from course_lab.checks.core import Check, Mistake, randn
@@ -387,6 +388,41 @@ def _if_of_all_hands(
     return theta if _turns_of(theta, trained) > high else theta / factor
 
 
+def _straight_over_turns(
+    theta: Tensor, factor: float, low: float, high: float, trained: float
+) -> Tensor:
+    turns = _turns_of(theta, trained)
+    a_turn = 2 * math.pi / trained  # the speed of a hand that makes one turn
+    slow, fast = low * a_turn / factor, high * a_turn
+    between = slow + (fast - slow) * (turns - low) / (high - low)
+    return torch.where(turns > high, theta, torch.where(turns < low, theta / factor, between))
+
+
+# The turns that the lesson's cells count: width and base of a head, trained length.
+_OUTSIDE = ((32, 10_000.0, 64), (128, 500_000.0, 8192))
+
+
+def _turns_from_outside(width: int, base: float, length: int) -> Callable[..., Tensor]:
+    """Return the ramp over a count of turns made before, of one number of hands."""
+    turns = _turns_of(rope_frequencies(width, base), length)
+
+    def ramp(theta: Tensor, factor: float, low: float, high: float, trained: float) -> Tensor:
+        return _mixed(theta, factor, ((turns - low) / (high - low)).clamp(0, 1))
+
+    return ramp
+
+
+def _turns_from_outside_by_hand(width: int, base: float, length: int) -> Callable[..., Tensor]:
+    """Return the same, hand after hand: `turns[m]`."""
+    turns = _turns_of(rope_frequencies(width, base), length)
+
+    def ramp(theta: Tensor, factor: float, low: float, high: float, trained: float) -> Tensor:
+        chosen = torch.stack([turns[m] for m in range(len(theta))])
+        return _mixed(theta, factor, ((chosen - low) / (high - low)).clamp(0, 1))
+
+    return ramp
+
+
 def _share_of_all_hands(
     theta: Tensor, factor: float, low: float, high: float, trained: float
 ) -> Tensor:
@@ -504,9 +540,22 @@ check_ramp = Check(
             _radians,
         ),
         Mistake(
-            "the share rises evenly with the length of a turn",
-            "It is to rise evenly with the number of turns. How are the two related?",
+            "the speed itself runs straight from the slowed one at `low` to the old one at `high`; "
+            "or, which is the same, the share rises evenly with the length of a turn",
+            "Halfway between `low` and `high` turns, what is the share to be, and what is yours?",
             _even_in_wavelength,
+            _straight_over_turns,
+        ),
+        Mistake(
+            "turns of other hands come into it, as if from outside the function",
+            "Whose turns does your line use? `theta` comes with another number of hands each time.",
+            *(_turns_from_outside(width, base, at) for width, base, at in _OUTSIDE),
+            raises="The size of tensor a",
+        ),
+        Mistake(
+            "turns of other hands come into it, as if from outside the function",
+            "Whose turns does your line use? `theta` comes with another number of hands each time.",
+            *(_turns_from_outside_by_hand(width, base, at) for width, base, at in _OUTSIDE),
         ),
         Mistake(
             "the share rises evenly with the logarithm of the turns",
@@ -1072,6 +1121,29 @@ def _keys_moved_to_the_last_query(q: Tensor, k: Tensor, farthest: int) -> Tensor
     return _at(q, positions) @ _at(k, moved).T / q.shape[-1] ** 0.5
 
 
+def _scores_held(
+    both_sides: bool, before: float, after: float
+) -> Callable[[Tensor, Tensor, int], Tensor]:
+    """Return RoPE's own scores, their values held at ``farthest``.
+
+    They are held at d to the power ``before`` times their scale, and then divided by d to
+    ``after``.
+    """
+
+    def scores(q: Tensor, k: Tensor, farthest: int) -> Tensor:
+        plain = _not_clamped_scores(q, k, farthest) * q.shape[-1] ** before
+        return plain.clamp(-farthest if both_sides else None, farthest) / q.shape[-1] ** after
+
+    return scores
+
+
+def _of_one_length(power: float) -> Callable[[Tensor, Tensor, int], Tensor]:
+    """Return the right scores of q and k that were normalised, times d to this power."""
+    return lambda q, k, farthest: (
+        _clamped_scores(normalize(q, dim=-1), normalize(k, dim=-1), farthest) * q.shape[-1] ** power
+    )
+
+
 def _where(
     is_far: Callable[[Tensor, int], Tensor], *, near: Callable[..., Tensor] | None = None
 ) -> Callable[[Tensor, Tensor, int], Tensor]:
@@ -1365,14 +1437,35 @@ def _telling(ratio: float) -> str:
     return f"{ratio:.{digits}g}"
 
 
+_MASKED = -1e4  # a lower score is a hidden one
+
+
+def _question_of_shape(scores: Tensor, q: Tensor) -> str:
+    """What to ask about scores that are no matrix of n by n."""
+    n, d = q.shape
+    if scores.shape == (n, n, d):
+        return (
+            "A score is one number for a query and a key. Over which of your axes do you still "
+            "have to sum?"
+        )
+    if scores.shape == (n, d):
+        return (
+            "Asked for is one number for each query and key, before softmax and values. What are "
+            "the d numbers in a row of yours?"
+        )
+    return "How many scores does each query get with yours, and how many keys are there?"
+
+
 def _judge_clamped(scores: Any, q: Tensor, k: Tensor, farthest: int) -> str:
     """Say whether near or far scores are wrong, and of which query and key."""
     if question := _no_tensor(scores):
         return question
     right = _clamped_scores(q, k, farthest)
     problem = difference(_seen(scores), _seen(right))
-    if not problem or not isinstance(scores, Tensor) or scores.shape != right.shape:
+    if not problem or not isinstance(scores, Tensor):
         return problem
+    if scores.shape != right.shape:
+        return f"{problem} {_question_of_shape(scores, q)}"
     positions = torch.arange(len(q))
     back = positions[:, None] - positions
     off = ~((scores - right).abs() <= TOLERANCE * right.abs().max())
@@ -1386,13 +1479,19 @@ def _judge_clamped(scores: Any, q: Tensor, k: Tensor, farthest: int) -> str:
             )
     near = (back >= 0) & (back <= farthest)
     at_the_edge = not bool((off & near & (back < farthest)).any())
+    masked = near & ((scores == 0) | (scores < _MASKED) | scores.isnan())
     for group, question in (
+        (
+            masked & ~(near & (back == farthest) if at_the_edge else torch.zeros_like(near)),
+            "A query may see this key. Which keys does a mask of yours reach, and what should it "
+            "leave: those that are not ahead, the query's own among them?",
+        ),
         (
             near,
             "All nearer ones are right. How often does the key exactly `farthest` back count, and "
             "which of your conditions holds for it?"
             if at_the_edge
-            else "It is RoPE's own score. How far is each turned?",
+            else "It is RoPE's own score. How far do you turn each, and what else is done to it?",
         ),
         (
             back > farthest,
@@ -1534,9 +1633,18 @@ check_clamped_scores = Check(
             _one_column,
         ),
         Mistake(
-            "score values are held below `farthest`, not distances",
+            "score values are held at `farthest`, not distances",
             "What is `farthest` a number of, and what is a score?",
-            lambda q, k, farthest: _not_clamped_scores(q, k, farthest).clamp(max=farthest),
+            *(
+                _scores_held(both_sides, *powers)
+                for both_sides in (False, True)
+                for powers in ((0, 0), (0.5, 0.5), (0.5, 0))
+            ),
+        ),
+        Mistake(
+            "queries and keys are brought to one length first",
+            "Two keys point the same way, and one is twice as long. Does RoPE give them one score?",
+            *(_of_one_length(power) for power in (0.0, 0.5, 1.0)),
         ),
         Mistake(
             "far keys keep RoPE's own score, only larger or smaller",

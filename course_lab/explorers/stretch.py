@@ -64,9 +64,8 @@ def _data() -> dict[str, Any]:
 stretch = Explorer(
     "stretch",
     "sixteen hands, each slowed as you wish, and what the model reads then",
-    "Bars to draw say by how much each hand of a trained RoPE model is slowed. Middle: how much "
-    "the loss rises at 64 and at 512 bytes, with six known ways. Right: how far each hand turns "
-    "within 512 bytes, and what it had seen.",
+    "Bars to draw say by how much each hand of a trained RoPE model is slowed. Right: how much "
+    "the loss rises at 64 and at 512 bytes, with six known ways.",
     {
         "set": Choice((*WAYS, OWN), label="set all as"),
         "hand": Slider(0, WIDTH // 2 - 1, 5, label="hand"),

@@ -282,7 +282,9 @@ check_ntk_factor(ntk_factor)
 # Clamped hands, from the shipped results
 hands = data.results("stretching_hands").groupby(["way", "read", "seed"])["loss"].mean()
 direct = hands["direct", 512] - hands["direct", 64]
-print("rise at 512 over just cutting to 64, three models, six texts; share of direct's rise gone")
+print(
+    "rise at 512 over just cutting to 64, three models, six passages; share of direct's rise gone"
+)
 for name, way in {
     "none, direct": "direct",
     "hands 5 to 15 clamped": "clamped 63, pairs 5-15",
@@ -306,7 +308,7 @@ for name, way in {
 
 # %% tags=["plumbing"]
 # Slowed for near or for far keys, from the shipped results
-print("rise at 64 bytes over direct, three models, six texts")
+print("rise at 64 bytes over direct, three models, six passages")
 for name, way in {
     "hand 0, keys up to 4 back": "pair 0, at most 4 back",
     "hand 0, keys farther back": "pair 0, at least 5 back",
@@ -323,8 +325,8 @@ for name, way in {
 #
 # ## Trained on, read twice as long
 #
-# The lesson's models, trained on at 512 bytes with $s = 8$, read 1,024. The lesson shows the step;
-# here are all ways, with the factor of training and with 16.
+# The lesson trained on at 512 bytes with $s = 8$. Here three such models read 1,024, with the
+# factor of training and with 16.
 
 # %% tags=["plumbing"]
 # Above a control that was trained on at 64 and reads 64, three models

@@ -9,7 +9,7 @@ const SLOWEST = 8; // times slower
 let reader = null; // the model, once it has been unpacked
 const known = new Map(); // losses of the settings that have been read, the last one last
 const PAST = 8; // settings that the picture remembers
-const WIDE = { x: [-0.02, 0.6], y: [0, 2] }; // nats a byte, of the middle panel
+const WIDE = { x: [-0.02, 0.6], y: [0, 2] }; // nats a byte, of the right panel
 const NEAR = { x: [-0.01, 0.4], y: [0.3, 0.8] }; // as soon as the last three settings are there
 const INSET = 8; // pixels between the edge and a point that is held inside
 
@@ -18,13 +18,13 @@ function readerOf({ weights }) {
   return reader;
 }
 
-// How far each hand turns, what it had turned in training, and whether that is new to it.
-function turningOf(factors, { speeds, trained, long }) {
-  const turns = speeds.map((speed, pair) => long * speed / factors[pair] / WHOLE);
-  const seen = speeds.map((speed) => trained * speed / WHOLE);
-  // A hand that finished a turn has seen every angle; 1 % more is rounding.
-  const unseen = turns.map((turn, pair) => Number(seen[pair] < 1 && turn > 1.01 * seen[pair]));
-  return { turns, seen, unseen };
+// Which hands turn farther than they did in training, so that their angles are new.
+function unseenOf(factors, { speeds, trained, long }) {
+  return speeds.map((speed, pair) => {
+    const seen = trained * speed / WHOLE, turns = long * speed / factors[pair] / WHOLE;
+    // A hand that finished a turn has seen every angle; 1 % more is rounding.
+    return Number(seen < 1 && turns > 1.01 * seen);
+  });
 }
 
 // The mean loss of the judged bytes in windows of n, in nats a byte.
@@ -40,7 +40,7 @@ function countOf(unseen) {
   return count === 1 ? "1 hand reaches" : `${count} hands reach`;
 }
 
-// The axes of the middle panel for the rises of the last settings, [x, y] each, yours the last.
+// The axes of the right panel for the rises of the last settings, [x, y] each, yours the last.
 // They stay wide while a large fall is to be seen.
 function rangesOf(settings) {
   const recent = settings.slice(-3);
@@ -68,7 +68,7 @@ function writtenOf(factors) {
 const signedRise = (rise) => `${rise < 0 ? "" : "+"}${fixed(rise, 2)}`;
 
 const EXPLORER = {
-  columns: [1, 1, 1],
+  columns: [1, 1.1],
   minWidth: 240,
   height: () => 300,
 
@@ -101,7 +101,7 @@ const EXPLORER = {
     change([x, y], { factors }) {
       return {
         hand: Math.min(factors.length - 1, Math.max(0, Math.round(x))),
-        slowed: Math.round(Math.min(SLOWEST, Math.max(1, y))), // the slider has halves
+        slowed: Math.round(2 * Math.min(SLOWEST, Math.max(1, y))) / 2, // as the slider
       };
     },
   },
@@ -114,19 +114,21 @@ const EXPLORER = {
     const losses = known.get(key) ?? lengths.map((n) => lossAt(n, speeds, sharpness, data));
     known.delete(key);
     known.set(key, losses);
-    return { losses, ...turningOf(factors, data) };
+    return { losses, unseen: unseenOf(factors, data) };
   },
 
-  meanwhile: ({ factors }, data, { losses }) => ({ losses, ...turningOf(factors, data) }),
+  meanwhile: ({ factors }, data, { losses }) =>
+    ({ losses, unseen: unseenOf(factors, data), reading: true }),
 
-  draw([left, middle, right], { losses, turns, seen, unseen }, { factors, hand, slower }) {
+  draw([left, right], { losses, unseen, reading }, { factors, hand, slower }) {
     const { rivals, trained, long } = SPEC.data;
-    const pairs = turns.map((_, pair) => pair);
-    const hands = { x: [-0.7, pairs.length - 0.3], xticks: pairs.filter((n) => n % 5 === 0) };
+    const pairs = factors.map((_, pair) => pair);
     left.axes({
-      ...hands, y: [0, SLOWEST + 0.4], title: "draw here: how much slower", ylabel: "times slower",
+      x: [-0.7, pairs.length - 0.3], xticks: pairs.filter((n) => n % 5 === 0),
+      y: [0, SLOWEST + 0.4], title: "draw here: how much slower", ylabel: "times slower",
       xlabel: slower ? "hand; one takes all slower ones along" : "hand, fast to slow",
-      legend: [{ name: "new angles", colour: 3, mark: "square", hollow: false }],
+      legend: [{ name: "no new angle", colour: 0, mark: "square", hollow: false },
+        { name: "new angles", colour: 3, mark: "square", hollow: false }],
     }).bars(pairs.filter((pair) => !unseen[pair]), factors.filter((_, pair) => !unseen[pair]))
       .bars(pairs.filter((pair) => unseen[pair]), factors.filter((_, pair) => unseen[pair]),
         { colour: 3 })
@@ -139,56 +141,38 @@ const EXPLORER = {
     const [x, y] = risesOf(losses);
     const past = [...known.values()].filter((other) => other !== losses).slice(-PAST).map(risesOf);
     const ranges = rangesOf([...past, [x, y]]);
-    middle.axes({
-      ...ranges, title: "how much worse it reads",
+    right.axes({
+      ...ranges, title: reading ? "reading …" : "how much worse it reads",
       xlabel: `rise at ${trained} bytes (nats a byte)`, ylabel: `rise at ${long} bytes`,
       legend: [{ name: "yours", colour: "ink", mark: "dot" },
-        { name: "earlier ones", colour: "grey", mark: "dot", hollow: false },
-        { name: "known ways", colour: 0, mark: "dot", hollow: false },
-        { name: "together as much as the step", colour: "grey", dash: "4 3" }],
+        { name: "earlier", colour: "grey", mark: "dot", hollow: false },
+        { name: "as good as the step", colour: "grey", dash: "4 3" }],
     }).line([0, goal], [goal, 0], { dash: "4 3", colour: "grey" });
-    const { box } = middle;
-    // The next free row for a point outside the axes.
-    const rows = { above: 0, aside: ranges === WIDE ? 1 : 2 };
+    const { box } = right;
+    let outside = 0; // points named so far at the edge
     for (const [name, pair] of Object.entries({ ...rivals, yours: losses })) {
       const [across, up] = risesOf(pair);
-      if (across > ranges.x[1]) {
-        const level = box.top + 12 + 15 * rows.aside;
+      if (across > ranges.x[1] || up > ranges.y[1]) {
         const values = `${fixed(across, 1)}, ${fixed(up, 1)}`;
-        middle.write(box.left + box.width, level, `${name} (${values}) ↗`, "om-end");
-        rows.aside += 1;
-      } else if (up > ranges.y[1]) {
-        const level = box.top + 12 + 15 * rows.above;
-        const start = box.left + Math.max(6, middle.px(across));
-        middle.write(start, level, `↑ ${name} ${fixed(up, 2)}`, "om-start");
-        rows.above += 1;
+        const arrow = across > ranges.x[1] ? "↗" : "↑";
+        const level = box.top + 12 + 15 * outside;
+        right.write(box.left + box.width, level, `${name} (${values}) ${arrow}`, "om-end");
+        outside += 1;
       } else if (name !== "yours") {
-        middle.dots([across], [up], { colour: 0, size: 3.5 });
+        right.dots([across], [up], { colour: 0, size: 3.5 });
         // The step's below the dashed line on which it stands: earlier settings come from above.
         const [aside, above, kind] = {
           step: [-6, -13, "om-end"], YaRN: [8, -7, "om-start"],
         }[name] ?? [8, 6, "om-start"];
-        const height = box.top + middle.py(up) - above;
-        middle.write(box.left + middle.px(across) + aside, height, name, kind);
+        const height = box.top + right.py(up) - above;
+        right.write(box.left + right.px(across) + aside, height, name, kind);
       }
     }
     const [acrosses, ups] = [0, 1].map((side) => [...past, [x, y]].map((rises) => rises[side]));
-    middle.line(acrosses, ups, { colour: "grey", width: 1, fade: 0.6 })
+    right.line(acrosses, ups, { colour: "grey", width: 1, fade: 0.6 })
       .dots(acrosses.slice(0, -1), ups.slice(0, -1), { colour: "grey", size: 2.5 })
       .dots([heldInside(x, ranges.x, box.width)], [heldInside(y, ranges.y, box.height)],
-        { colour: "ink", size: 6, hollow: true });
-
-    const crossed = pairs.filter((pair) => unseen[pair]);
-    const plain = pairs.filter((pair) => !unseen[pair]);
-    right.axes({
-      ...hands, ylog: true, y: [1e-3, 200],
-      yticks: [[0.01, "0.01"], [0.1, "0.1"], [1, "1"], [10, "10"], [100, "100"]],
-      title: `turns within ${long} bytes`, ylabel: "turns", xlabel: "hand, fast to slow",
-      legend: [{ name: `within ${trained}, in training`, colour: "soft", dash: "2 4" },
-        { name: "new angles", colour: 3, mark: "cross" }, { name: "one turn", colour: "grey" }],
-    }).across(1, { colour: "grey" }).line(pairs, seen, { dash: "2 4", colour: "soft" })
-      .dots(plain, plain.map((pair) => turns[pair]), { colour: 0, size: 3 })
-      .dots(crossed, crossed.map((pair) => turns[pair]), { mark: "cross", colour: 3, size: 4 });
+        { colour: reading ? "grey" : "ink", size: 6, hollow: true });
   },
 
   sentence({ losses, unseen }, { hand, factors, set }) {
@@ -219,11 +203,10 @@ const EXPLORER = {
     const crossed = unseen.flatMap((isNew, pair) => (isNew ? [pair] : []));
     const slowed = state.factors.map((factor) => fixed(factor, 0, 2)).join(", ");
     return `Left: a bar for each hand, how many times slower it is: ${slowed}; hand ${state.hand} `
-      + "is chosen; those with new angles are orange. Middle: points, how much the loss rises at "
+      + "is chosen; those with new angles are orange. Right: points, how much the loss rises at "
       + `${trained} bytes across and at ${long} up: ${points.join("; ")}. `
       + "Those outside the axes are named at the edge, blue ones are known ways. Grey "
       + "points are your last settings. A dashed line joins what adds up to as much as the step. "
-      + `Right: turns of each hand within ${long} bytes, beside those within ${trained} in `
-      + `training; hands with new angles: ${crossed.join(", ") || "none"}. Set as: ${state.set}.`;
+      + `Hands with new angles: ${crossed.join(", ") || "none"}. Set as: ${state.set}.`;
   },
 };
