@@ -358,8 +358,8 @@ plots.show(
 )
 
 # %% [markdown]
-# **Look:** through a window RoPE reads 1,024 bytes as well as 64, in all three seeds. So a model
-# can last without a price. 128 keys, more than in training, fail. Nor is nearness enough: the
+# **Look:** in a window of 64 keys, RoPE's loss at 1,024 bytes is that at 64, in all three seeds. So
+# a model can last without a price that grows. 128 keys, more than in training, fail. Nor is nearness enough: the
 # sinusoidal model adds positions to the bytes, and those past 64 are new.
 #
 # ALiBi loses little, but already at 64 it reads worse than RoPE: 1.40 against 1.25. Do its heads
@@ -430,7 +430,7 @@ class Mine(PositionalEncoding):
     slopes = (2, 1, 0.5, 0.25)
 
     def bias_by_offset(self, offsets):  # (n,) → (4, n)
-        numbers = torch.tensor([self.peaks, self.slopes], device=offsets.device)
+        numbers = torch.tensor([self.peaks, self.slopes], device=offsets.device).float()
         peaks, slopes = numbers[..., None]
         return -slopes * (offsets.abs() - peaks).abs()
 
@@ -443,7 +443,7 @@ class Mine(PositionalEncoding):
     slopes = (2.0, 2.0, 2.0, 2.0)
 
     def bias_by_offset(self, offsets):
-        numbers = torch.tensor([self.peaks, self.slopes], device=offsets.device)
+        numbers = torch.tensor([self.peaks, self.slopes], device=offsets.device).float()
         peaks, slopes = numbers[..., None]
         return -slopes * (offsets.abs() - peaks).abs()
 
@@ -491,7 +491,7 @@ for row, name in enumerate(CONTROLS):
     ax.plot([small[name].mean()] * 2, [row - 0.3, row + 0.3], color=colour, linewidth=2)
 ax.set_yticks(range(len(CONTROLS)), list(CONTROLS.values()))
 ax.set(ylim=(len(CONTROLS) - 0.5, -0.5), xlabel="loss at 64 (nats a byte)")
-ax.set_title("Small models, 300 steps: one back wins most, sharp adds")
+ax.set_title("Small models, 300 steps: below the steep lines one back wins most, sharp adds")
 for name in [*CONTROLS][1:]:
     gain = small["steep"] - small[name]
     print(f"{CONTROLS[name]:20} on the mean {gain.mean():.2f} below the steep lines,", end=" ")
@@ -513,7 +513,8 @@ plots.show(
 )
 
 # %% [markdown]
-# **Look:** in these small models, peaks one back win most of the gain, and slopes of 2 add some. Of
+# **Look:** from the steep lines on, peaks one back win most of the gain in these small models, and
+# slopes of 2 add some. Of
 # attention little is needed: nailed to one key, small models read nearly as well as the tents, and
 # full-sized ones (1,200 steps, three seeds) no worse than RoPE.
 #
@@ -621,12 +622,12 @@ plots.show(
 # %% [markdown]
 # **Look:** left, the tents lead. Right, after some 19 readings of the text, their loss on held-out
 # text has risen. (**Overfitting**, learning the training text by heart, does that; we kept no
-# training loss to tell.) Now T5 and RoPE lead at 64, and the tents trail. At 1,024 ALiBi reads 0.09
-# worse than the steep lines, which stay level.
+# training loss to tell.) Of these, T5 and RoPE lead now at 64, and the tents trail. At
+# 1,024 ALiBi reads 0.09 worse than the steep lines, which stay level.
 #
 # So what if distance were a cost? After 1,200 steps ALiBi nearly lasts to 1,024; RoPE in a window
-# lasts, at no price. Sharper prices read better. After 12,000 steps the tents have lost that lead
-# at 64; at 1,024 steep lines still have it over ALiBi.
+# lasts, behind a wall. The two sharper prices read better. After 12,000 steps the tents have lost
+# that lead at 64; at 1,024 steep lines still have it over ALiBi.
 #
 # ## Myth check
 
@@ -695,7 +696,7 @@ myths.settle(
 # - Trained 1,200 steps at 64 bytes, ALiBi's loss rises by 0.03 at 1,024, after 12,000 by 0.08; RoPE
 #   in a 64-key window (1,200 steps) stays level.
 # - Drawn tents led those shown after 1,200 steps, and trailed at 64 after 12,000.
-# - After 12,000 steps (two seeds), steep lines read 1,024 bytes better than ALiBi, by 0.09.
+# - After 12,000 steps (two seeds), at 1,024 steep lines have a loss 0.09 below ALiBi's.
 #
 # **Read next:** Press et al. 2021, arXiv 2108.12409.
 #

@@ -728,9 +728,9 @@ class Clamped(ClampedRotary):
         rows = torch.zeros_like(k)
         rows[..., at.q, :] = q  # attention may come in pieces of the queries
         pairs = zip(rows.flatten(0, 1).cpu(), k.flatten(0, 1).cpu(), strict=True)
-        scores = torch.stack([clamped_scores(*pair, self.farthest) for pair in pairs])
+        scores = torch.stack([clamped_scores(*pair, self.farthest) for pair in pairs]).to(q)
         plain = q @ k.mT * self.scale(self.d_head)
-        return scores.view(*k.shape[:2], *scores.shape[1:])[..., at.q, :].to(plain) - plain
+        return scores.view(*k.shape[:2], *scores.shape[1:])[..., at.q, :] - plain
 
 
 def seconds_of_a_call(n):

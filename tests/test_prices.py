@@ -288,9 +288,10 @@ def test_a_price_that_no_model_could_add_is_refused_at_once(name):
     assert prices.usable(drawn_prices.Tents) is drawn_prices.Tents
 
 
-def test_a_price_of_four_heads_nailed_to_a_key_does_not_pass():
+@pytest.mark.parametrize("elsewhere", [-1e4, -1e9])
+def test_a_price_of_four_heads_nailed_to_a_key_does_not_pass(elsewhere):
     def one_hot(distance):
-        return torch.where(distance == torch.arange(4)[:, None], 0.0, -1e9)
+        return torch.where(distance == torch.arange(4)[:, None], 0.0, elsewhere)
 
     text = score_text(drawn(one_hot))
     assert "4 of 4 heads put all their weight on one key" in text
