@@ -359,8 +359,8 @@ plots.show(
 
 # %% [markdown]
 # **Look:** in a window of 64 keys, RoPE's loss at 1,024 bytes is that at 64, in all three seeds. So
-# a model can last without a price that grows. 128 keys, more than in training, fail. Nor is nearness enough: the
-# sinusoidal model adds positions to the bytes, and those past 64 are new.
+# a model can last without a price that grows. 128 keys, more than in training, fail. Nor is
+# nearness enough: the sinusoidal model adds positions to the bytes, and those past 64 are new.
 #
 # ALiBi loses little, but already at 64 it reads worse than RoPE: 1.40 against 1.25. Do its heads
 # look at the wrong near keys?

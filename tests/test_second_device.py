@@ -1,5 +1,6 @@
 """On a machine with a GPU everything is computed there: tried with a GPU that is played."""
 
+from functools import partial
 from pathlib import Path
 
 import nbformat
@@ -80,9 +81,10 @@ def test_models_train_and_are_read_where_they_stand(second_device, name):
 
 @pytest.mark.parametrize("name", ["none", "learned", "shaw", "rope", "alibi"])
 def test_an_encoding_is_measured_on_the_device_that_is_asked_for(second_device, name):
-    sizes = {"d_model": 16, "n_heads": 2, "length": 40, "batch": 1, "max_len": 40}
-    on_gpu = measures.passport(name, **sizes, device="cuda")
-    on_cpu = measures.passport(name, **sizes, device="cpu")
+    measured = partial(
+        measures.passport, name, d_model=16, n_heads=2, length=40, batch=1, max_len=40
+    )
+    on_gpu, on_cpu = measured(device="cuda"), measured(device="cpu")
     assert on_gpu["name"] == name
     assert on_gpu["shift_error"] == on_cpu["shift_error"]  # None past the end of a table
 

@@ -877,7 +877,8 @@ check_anywhere = Check(
         Mistake(
             "it begins its second text at one place, whatever the start is",
             "Does your function use its argument start?",
-            *(partial(_begins_at, begin=lambda start, place=place: place) for place in (1, 100)),
+            lambda layer, start: _anywhere(layer, 1),
+            lambda layer, start: _anywhere(layer, 100),
         ),
         Mistake(
             "it asks for one implementation's numbers, and healthy layers have others",
