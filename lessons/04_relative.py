@@ -274,11 +274,10 @@ print(moved - moved[:, None])  # j − i: a row for each query, a column for eac
 #
 # ## Straight lines
 #
-# So why say anything but "three to the left"? The fear: offsets alone cannot name a place. Ours
-# missed place 3, and did worse there than counting. Can one head give key 3 the largest weight, from
-# each query? By numbers it cannot. Seen from query 4, place 3 is at offset $-1$, which must beat
-# $-2$. From query 5 it is at $-2$, which must beat $-1$. Could several heads do it, added up?
-# (After one head an MLP could: [up the ladder](closer/04_up_the_ladder.ipynb).)
+# So why say anything else? The fear: offsets alone cannot name a place. Ours missed place 3. Can
+# one head give key 3 the largest weight, from each query? By numbers it cannot: from query 4,
+# offset $-1$ must beat $-2$; from query 5, $-2$ must beat $-1$. Could several heads do it, added
+# up? (After one head an MLP could: *up the ladder*.)
 #
 # The head that finds place 0 has nearly a straight line (dashed above). Let a head's number be one:
 # slope $m$ times the distance $i - j$. If scores hold nothing else, its weights are
@@ -305,10 +304,10 @@ guess = widgets.predict(
 )
 
 # %% [markdown]
-# You choose the slopes. The explorer finds the factors, by least squares: at each query the heads'
-# weights times their factors should add up to 1 at the key asked for, and to 0 at the others, as
-# nearly as they can. Both heads have slope 2, so one is wasted. Move a slope: how high does the
-# gold bar get? Make it gentle: when does it break? Then try place 2. How many heads does it take?
+# The explorer finds the factors, by least squares: at each query the heads' weights times their
+# factors should add up to 1 at the key asked for, and to 0 at the others, as nearly as they can.
+# Both heads have slope 2, so one is wasted. Move a slope: how high does the gold bar get? Make it
+# gentle: when does it break? Then try place 2. How many heads does it take?
 
 # %%
 from course_lab import explorers
@@ -356,14 +355,14 @@ for place, slopes in ((place, slopes) for place, of in tried.items() for slopes 
 pd.DataFrame(rows).set_index("asked for")
 
 # %% [markdown]
-# **Look:** slopes 2 and 1 name place 1, always; with 0.25, too gentle, they do not. Both heads like
-# key 0 best. Subtract so much of the steep one that key 0 cancels, and key 1 is on top. Places are
-# a **ladder**: with slopes that suit, each rung here takes one more, and larger factors.
+# **Look:** slopes 2 and 1 name place 1, always; 2 and 0.25 do not. Both like key 0 best. Subtract
+# enough of the steep one to cancel key 0, and key 1 is on top. Places are a **ladder**: each takes
+# a fitting slope more here, and larger factors.
 #
-# **Exercise 1 ★★★ Single out.** The explorer fits all queries. Now make the *last* query's
-# sum exact. With two heads it is 0 at key 0 and 1 at key 1; with three, 0 at keys 0 and 1, and 1 at
-# key 2. Write `single_out(slopes, n)` for any number of heads and n keys: from `slopes` (heads,),
-# float64, all different, the factors (heads,). (Beyond key heads − 1 the sum may be anything.)
+# **Exercise 1 ★★★ Single out.** The explorer fits all queries. Make the *last* query's sum exact.
+# With two heads it is 0 at key 0 and 1 at key 1; with three, 0 at keys 0 and 1, 1 at key 2. Write
+# `single_out(slopes, n)` for any number of heads and n keys: from `slopes` (heads,), float64, all
+# different, the factors (heads,). (Beyond key heads − 1 the sum may be anything.)
 
 
 # %% tags=["stub"]
@@ -460,8 +459,7 @@ plots.show(
 # %% [markdown]
 # **Look:** training climbs to place 1 in 1,500 steps, and to place 2 in 5,000, in most seeds. At
 # place 3 even 5,000 end near what counting alone gets. (In 1,500 steps Adam misses the four factors
-# even where nothing else is learned. One step of Newton's method finds them:
-# [up the ladder](closer/04_up_the_ladder.ipynb).)
+# even where nothing else is learned: [up the ladder](closer/04_up_the_ladder.ipynb).)
 #
 # ## A vector for each offset
 #
@@ -579,8 +577,7 @@ plots.show(
 
 # %% [markdown]
 # **Look:** two of Shaw's layers name place 3, in each of three seeds; with numbers most seeds fall
-# short. No single layer here does in 1,500 steps. (One of Shaw's does in 6,000 at a smaller rate:
-# *up the ladder*.)
+# short. No single layer here does in 1,500 steps. (More steps: *up the ladder*.)
 #
 # How do Shaw's two layers do it? In layer 2 a head gives key 3 almost all its weight, from each
 # query. By its offset? After training we take the offsets out of layer 2's scores.
@@ -672,8 +669,8 @@ plots.show(
 
 # %% [markdown]
 # **Look:** beside the $d$ products of a score its number is little. Exercise 2 (an idea of Huang et
-# al. 2018, 1809.04281) takes the factor $d$ from the memory of Shaw's scores; the products keep it,
-# and $n^2$ stays. Yet only $2n - 1$ of these offsets differ.
+# al. 2018, 1809.04281) takes the factor $d$ from the memory of Shaw's scores; the products keep it.
+# Yet only $2n - 1$ offsets differ.
 #
 # ## Exercises
 #

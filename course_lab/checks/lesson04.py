@@ -199,8 +199,9 @@ def _moved_by_reshaping(
 
     def answer(q: Tensor, table: Tensor) -> Tensor:
         n = len(q)
-        line = F.pad(q @ table.T, (1, 0)).flatten()[n:]
-        return kept(line.reshape(n, -1), n)
+        moved = F.pad(q @ table.T, (1, 0)).flatten()[n:].reshape(n, -1)
+        # Too few columns are filled up: their number alone says little of how they came about.
+        return kept(F.pad(moved, (0, max(0, n - moved.shape[1])), value=math.nan), n)
 
     return answer
 
@@ -308,7 +309,6 @@ check_shaw = _PlainCheck(
             "rows are moved, and some offsets have no column",
             "How many columns has one row of q @ table.T, and which offset begins row 1? How many "
             "offsets are there between n queries and n keys?",
-            _moved_by_reshaping(lambda moved, n: moved),
             _moved_by_reshaping(lambda moved, n: moved[:, :n]),
             _moved_by_reshaping(lambda moved, n: moved[:, -n:]),
         ),
@@ -1076,8 +1076,8 @@ check_single_out = Check(
             "What shape must `slopes` have to meet n distances?",
             _without_an_axis_for_heads,
             raises=r"size of tensor a \(\d+\) must match the size of tensor b \((9|12|5)\) at "
-            r"non-singleton dimension 0|size of tensor a \((9|12|5)\) must match the size of tensor "
-            r"b \(\d+\) at non-singleton dimension 0|shapes \(\d+,\) \(\d+,\)",
+            r"non-singleton dimension 0|size of tensor a \((9|12|5)\) must match the size of "
+            r"tensor b \(\d+\) at non-singleton dimension 0|shapes \(\d+,\) \(\d+,\)",
         ),
         Mistake(
             "an entry is asked for past the last",
