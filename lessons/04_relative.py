@@ -356,7 +356,7 @@ pd.DataFrame(rows).set_index("asked for")
 
 # %% [markdown]
 # **Look:** slopes 2 and 1 name place 1, always; 2 and 0.25 do not. Both like key 0 best. Subtract
-# enough of the steep one to cancel key 0, and key 1 is on top. Places are a **ladder**: each takes
+# enough of the steep one to cancel key 0: key 1 is on top. Places are a **ladder**: each takes
 # a fitting slope more here, and larger factors.
 #
 # **Exercise 1 ★★★ Single out.** The explorer fits all queries. Make the *last* query's sum exact.
