@@ -136,7 +136,7 @@ for slopes in ((-1, -2), (-1, 2), (1, 2)):
 # %% [markdown]
 # ## One head, and an MLP
 #
-# No single head's largest weight is at key 3 from each query. But an MLP after it can use more than
+# By numbers, no head gives key 3 its largest weight from each query. But an MLP can use more than
 # the largest. With slope $\log 10$ each key weighs a tenth of the key before. So, but for one
 # factor, the weight on one kind of token is a decimal number, whose digit $j$ is 1 where key $j$ is
 # of this kind. We write a hidden layer by hand that reads digit 3: for each of five kinds and of
