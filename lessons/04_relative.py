@@ -260,9 +260,8 @@ plots.show(
 
 # %% [markdown]
 # **Look:** fifty positions on, a table and sinusoids trained at 0 to 8 lose even the token before.
-# Would it help to be trained at all positions? The last row's table read texts that start at 0 to
-# 55, for 1,500 steps. It keeps the token before, and place 0, which has the edge. But it misses
-# place 3 in both panels: its positions no longer tell the place.
+# The last row's table was trained at all positions. It keeps the token before, and place 0, which
+# has the edge. But it misses place 3 in both panels: its positions no longer tell the place.
 #
 # Numbers for offsets answer as before, since no offset has changed:
 
@@ -275,11 +274,10 @@ print(moved - moved[:, None])  # j − i: a row for each query, a column for eac
 #
 # ## Straight lines
 #
-# So why say anything but "three to the left"? The fear: offsets alone cannot name a place. Ours
-# missed place 3, and did worse there than counting. Is it out of reach?
-#
-# For one head it is. Seen from query 4, place 3 is at offset $-1$, which must beat $-2$. From query
-# 5 it is at $-2$, which must beat $-1$. Could several heads do it together?
+# So why say anything else? The fear: offsets alone cannot name a place. Ours missed place 3. Can
+# one head give key 3 the largest weight, from each query? By numbers it cannot: from query 4,
+# offset $-1$ must beat $-2$; from query 5, $-2$ must beat $-1$. Could several heads do it, added
+# up? (After one head an MLP could: *up the ladder*.)
 #
 # The head that finds place 0 has nearly a straight line (dashed above). Let a head's number be one:
 # slope $m$ times the distance $i - j$. If scores hold nothing else, its weights are
@@ -306,10 +304,10 @@ guess = widgets.predict(
 )
 
 # %% [markdown]
-# You choose the slopes. The explorer finds the factors, by least squares: at each query the heads'
-# weights times their factors should add up to 1 at the key asked for, and to 0 at the others, as
-# nearly as they can. Both heads have slope 2, so one is wasted. Move a slope: how high does the
-# gold bar get? Then try place 2. How many heads does it take?
+# The explorer finds the factors, by least squares: at each query the heads' weights times their
+# factors should add up to 1 at the key asked for, and to 0 at the others, as nearly as they can.
+# Both heads have slope 2, so one is wasted. Move a slope: how high does the gold bar get? Make it
+# gentle: when does it break? Then try place 2. How many heads does it take?
 
 # %%
 from course_lab import explorers
@@ -343,7 +341,8 @@ guess.reveal(
 )
 RUNGS = {1: (2, 1), 2: (3, 2, 1), 3: (5, 3.5, 2.5, 1.5)}
 rows = []
-for place, slopes in ((1, (2, 1)), (2, (2, 1)), (2, (3, 2, 1)), (3, (3, 2, 1)), (3, RUNGS[3])):
+tried = {1: ((2, 0.25), (2, 1)), 2: ((2, 1), (3, 2, 1)), 3: ((3, 2, 1), RUNGS[3])}
+for place, slopes in ((place, slopes) for place, of in tried.items() for slopes in of):
     factors, right = by_hand(slopes, place)
     rows.append(
         {
@@ -356,14 +355,14 @@ for place, slopes in ((1, (2, 1)), (2, (2, 1)), (2, (3, 2, 1)), (3, (3, 2, 1)), 
 pd.DataFrame(rows).set_index("asked for")
 
 # %% [markdown]
-# **Look:** two slopes name place 1, always. Both heads like key 0 best. Subtract so much of the
-# steep one that key 0 cancels, and key 1 is on top. Places are a **ladder**: each rung takes one
-# slope more here, and larger factors.
+# **Look:** slopes 2 and 1 name place 1, always; 2 and 0.25 do not. Both like key 0 best. Subtract
+# enough of the steep one to cancel key 0: key 1 is on top. Places are a **ladder**: each takes
+# a fitting slope more here, and larger factors.
 #
-# **Exercise 1 ★★★ Single out.** The explorer fits all queries. Now make the *last* query's
-# sum exact. With two heads it is 0 at key 0 and 1 at key 1; with three, 0 at keys 0 and 1, and 1 at
-# key 2. Write `single_out(slopes, n)` for any number of heads and n keys: from `slopes` (heads,),
-# float64, all different, the factors (heads,). (Beyond key heads − 1 the sum may be anything.)
+# **Exercise 1 ★★★ Single out.** The explorer fits all queries. Make the *last* query's sum exact.
+# With two heads it is 0 at key 0 and 1 at key 1; with three, 0 at keys 0 and 1, 1 at key 2. Write
+# `single_out(slopes, n)` for any number of heads and n keys: from `slopes` (heads,), float64, all
+# different, the factors (heads,). (Beyond key heads − 1 the sum may be anything.)
 
 
 # %% tags=["stub"]
@@ -460,13 +459,12 @@ plots.show(
 # %% [markdown]
 # **Look:** training climbs to place 1 in 1,500 steps, and to place 2 in 5,000, in most seeds. At
 # place 3 even 5,000 end near what counting alone gets. (In 1,500 steps Adam misses the four factors
-# even where nothing else is learned. One step of Newton's method finds them:
-# [up the ladder](closer/04_up_the_ladder.ipynb).)
+# even where nothing else is learned: [up the ladder](closer/04_up_the_ladder.ipynb).)
 #
 # ## A vector for each offset
 #
-# Numbers did not bring training to place 3. Would vectors? Shaw et al. (2018) learn two for each
-# offset, one for keys and one for values:
+# One layer of numbers did not bring training to place 3, here in 1,500 steps. Would vectors? Shaw
+# et al. (2018) learn two for each offset, one for keys and one for values:
 #
 # $$s_{ij} = \frac{q_i \cdot (k_j + a^K_c)}{\sqrt d}, \qquad
 # y_i = \sum_j w_{ij}\,(v_j + a^V_c), \qquad c = \operatorname{clip}(j - i, -k, k)$$
@@ -492,14 +490,15 @@ fig, ax = plt.subplots(figsize=(4.6, 3.6))
 look = {"form": ".0f", "signed": True, "limit": 4, "equal": True}
 figures.numbered(ax, clipped.float(), range(7), range(7), **look)
 stairs = [(0, 2), (1, 2), (1, 3), (2, 3), (2, 4), (3, 4), (3, 5), (4, 5), (4, 6), (5, 6), (5, 7)]
-for corner in (stairs, [(7 - x, 7 - y) for x, y in stairs]):
-    ax.plot(*zip(*corner, strict=True), color="black", linewidth=2.5)
-ax.set(title="From k = 2 on all share a vector", xlabel="key", ylabel="query")
+ax.plot(*zip(*stairs, strict=True), color="black", linewidth=2.5)
+for query in range(7):  # later keys
+    ax.axhspan(query, query + 1, (query + 1) / 7, 1, color="0.85", alpha=0.75, zorder=2)
+ax.set(title="From k = 2 on earlier keys share a vector", xlabel="key", ylabel="query")
 plots.show(
     fig,
     "The number c of the vector for each of seven queries and keys, clipped at −2 and 2: a "
-    "diagonal each. Past the black steps, at the lower left and the upper right, all share −2, or "
-    "2.",
+    "diagonal each. Past the black steps, at the lower left, all share −2. Grey: later keys, "
+    "which a causal mask hides; there all from 2 on share 2.",
 )
 
 # %% [markdown]
@@ -509,7 +508,7 @@ plots.show(
 #
 # **Exercise 2 ★★ Without the large tensor.** `vectors` grows with $n^2 d$. Write
 # `shaw_from_scratch(q, table)`: what `literal` returns, in PyTorch, with no array of more than
-# $4n^2$ numbers, no loops, and no `torch.vmap`.
+# $4n^2$ numbers (for $2k + 1 \le 4n$), no loops, and no `torch.vmap`.
 
 
 # %% tags=["stub"]
@@ -578,8 +577,7 @@ plots.show(
 
 # %% [markdown]
 # **Look:** two of Shaw's layers name place 3, in each of three seeds; with numbers most seeds fall
-# short. No single layer here does in 1,500 steps. (One of Shaw's does in 6,000 at a smaller rate:
-# *up the ladder*.)
+# short. No single layer here does in 1,500 steps. (More steps: *up the ladder*.)
 #
 # How do Shaw's two layers do it? In layer 2 a head gives key 3 almost all its weight, from each
 # query. By its offset? After training we take the offsets out of layer 2's scores.
@@ -648,27 +646,31 @@ plots.show(
 d = 64
 n = torch.arange(1, 1025)
 curves = {
-    "scores that get an offset's number: n²": (n * n, "C1"),
-    f"numbers of the added vectors: n × d, d = {d}": (n * d, "0.45"),
-    "different offsets: 2n − 1": (2 * n - 1, "black"),
+    "products of q · k, needed anyway: n² × d": (n * n * d, "0.6", "--"),
+    "scores that get an offset's number: n²": (n * n, "C1", "-"),
+    "numbers of the added vectors: n × d": (n * d, "0.45", "-"),
+    "different offsets: 2n − 1": (2 * n - 1, "black", "-"),
 }
-fig, ax = plt.subplots(figsize=(7, 3.2))
-for name, (numbers, color) in curves.items():
-    ax.plot(n, numbers, color=color, label=f"{name} = {numbers[-1]:,}")
-ax.legend(loc="upper left", title=f"at n = {len(n):,}")
-ax.yaxis.set_major_formatter("{x:,.0f}")
-ax.set(xlabel="tokens n", ylabel="in one head of one layer")
+fig, ax = plt.subplots(figsize=(7, 3.6))
+for name, (numbers, color, dashes) in curves.items():
+    ax.loglog(n, numbers, dashes, color=color)
+    ax.text(1150, numbers[-1], f"{name}\n{numbers[-1]:,}", color=color, va="center", fontsize=9)
+ax.set(xlabel=f"tokens n (right: n = {len(n):,}, d = {d})", xlim=(1, 1024))
+ax.set_ylabel("numbers added,\none head of one layer")
 ax.set_title("An offset enters n² scores, a position n words")
 plots.show(
     fig,
-    f"What one head of one layer takes for 1 to {len(n):,} tokens, no mask. At {len(n):,}: "
-    + "; ".join(f"{name}, {numbers[-1]:,}" for name, (numbers, _) in curves.items())
+    f"What one head of one layer takes for 1 to {len(n):,} tokens, no mask, d = {d}, both axes "
+    f"logarithmic; solid, numbers added. Below n = {d} the scores are fewer than the vectors' "
+    f"numbers. At {len(n):,}: "
+    + "; ".join(f"{name}, {numbers[-1]:,}" for name, (numbers, *_) in curves.items())
     + ".",
 )
 
 # %% [markdown]
-# **Look:** exercise 2 (an idea of Huang et al. 2018, 1809.04281) takes the factor $d$ from Shaw's
-# scores, and $n^2$ stays. Yet only $2n - 1$ of these offsets differ.
+# **Look:** beside the $d$ products of a score its number is little. Exercise 2 (an idea of Huang et
+# al. 2018, 1809.04281) takes the factor $d$ from the memory of Shaw's scores; the products keep it.
+# Yet only $2n - 1$ offsets differ.
 #
 # ## Exercises
 #
@@ -712,8 +714,8 @@ myths.settle(
 # - An offset is told by a number (T5) or a vector (Shaw, in the sum, too); it survives a move.
 # - The farthest earlier key is place 0. The edge of the text is a place.
 # - Straight slopes climb from there, here with one head more for each place.
-# - Four given slopes name place 3 by algebra, not by 5,000 steps of Adam. Two of Shaw's layers
-#   learn it: one writes places (door 4), one reads.
+# - Four given slopes name place 3 by algebra, not by 5,000 steps of Adam here. Two of Shaw's
+#   layers learn it: one writes places (door 4), one reads.
 # - An offset belongs to a score: $n^2$ without a mask, though only $2n - 1$ offsets occur.
 #
 # **Read next:** Shaw et al. 2018, arXiv 1803.02155; Raffel et al. 2019, 1910.10683.

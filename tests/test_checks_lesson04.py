@@ -670,10 +670,41 @@ def singled_out_and_rounded(slopes, n):
     return singled_out_by_the_inverse(slopes, n).round(decimals=1)
 
 
+def shaw_moved_as_transformer_xl_does(q, table):
+    n = len(q)
+    line = F.pad(q @ table.T, (1, 0)).view(-1, n)[1:]
+    return line.reshape(n, -1)[:, :n]
+
+
+def shaw_by_strides_of_2n(q, table):
+    n, k = len(q), len(table) // 2
+    products = (q @ table[torch.arange(1 - n, n).clamp(-k, k) + k].T).contiguous()
+    return products.as_strided((n, n), (2 * n, 1), n - 1)
+
+
+def singled_out_on_one_axis(slopes, n):
+    weights = (torch.arange(n - 1, -1, -1) * slopes).softmax(-1)
+    return torch.linalg.inv(weights[:, : len(slopes)])[-1]
+
+
+def singled_out_past_the_end(slopes, n):
+    wished = torch.zeros(len(slopes), dtype=slopes.dtype)
+    wished[len(slopes)] = 1
+    return torch.linalg.solve(square_of_weights(slopes, n).T, wished)
+
+
+def singled_out_by_the_last_head(slopes, n):
+    factors = torch.zeros_like(slopes)
+    factors[-1] = 1 / square_of_weights(slopes, n)[-1, -1]
+    return factors
+
+
 test_natural_mistakes_are_named = wrong_answers(
     "mistake",
     {
         check_shaw: [
+            (shaw_moved_as_transformer_xl_does, "which offset begins row 1"),
+            (shaw_by_strides_of_2n, "the steps along the line"),
             (shaw_with_later_keys_first, "before and after"),
             (shaw_clipped_at_0_and_k, "offsets are clipped at 0 and k"),
             (shaw_by_one_row_of_numbers, "only one query's keys are picked"),
@@ -732,6 +763,9 @@ test_natural_mistakes_are_named = wrong_answers(
             (by_offsets(lambda c, k: c.clamp(1 - k, k - 1) + k), "first and the last row"),
         ],
         check_single_out: [
+            (singled_out_on_one_axis, "Which axis should count heads"),
+            (singled_out_past_the_end, "past the last"),
+            (singled_out_by_the_last_head, "one head alone"),
             (singled_out_of_means, "the weights are means over queries"),
             (singled_out_of_query_0_alone, "the weights are query 0's"),
             (singled_out_from_half_of_the_scores, "the scores are rescaled"),

@@ -192,6 +192,25 @@ def _summed_over_keys(q: Tensor, table: Tensor) -> Tensor:
     return (q[:, None] * table[_rows(q, table)]).sum(1)
 
 
+def _moved_by_reshaping(
+    kept: Callable[[Tensor, int], Tensor],
+) -> Callable[[Tensor, Tensor], Tensor]:
+    """Return an answer that moves rows as Transformer-XL's code does, with too few columns."""
+
+    def answer(q: Tensor, table: Tensor) -> Tensor:
+        n = len(q)
+        moved = F.pad(q @ table.T, (1, 0)).flatten()[n:].reshape(n, -1)
+        # Too few columns are filled up: their number alone says little of how they came about.
+        return kept(F.pad(moved, (0, max(0, n - moved.shape[1])), value=math.nan), n)
+
+    return answer
+
+
+def _steps_too_long(q: Tensor, table: Tensor) -> Tensor:
+    n = len(q)
+    return _line(q, table).as_strided((n, n), (2 * n, 1), n - 1)
+
+
 def _what_shaw_lacks(answer: Tensor, q: Tensor, table: Tensor) -> str:
     """Say which product the first wrong score is, or that it is none; "" where all are right."""
     right = _shaw_from_scratch(q, table)
@@ -285,6 +304,19 @@ check_shaw = _PlainCheck(
             "far offsets wrap around",
             "Offset k is in the table's last row. In which row should k + 1 be looked up?",
             _by_row(lambda offsets, k: offsets),
+        ),
+        Mistake(
+            "rows are moved, and some offsets have no column",
+            "How many columns has one row of q @ table.T, and which offset begins row 1? How many "
+            "offsets are there between n queries and n keys?",
+            _moved_by_reshaping(lambda moved, n: moved[:, :n]),
+            _moved_by_reshaping(lambda moved, n: moved[:, -n:]),
+        ),
+        Mistake(
+            "the steps along the line are too long",
+            "How many numbers of the line lie between key 0 of one query and key 0 of the next?",
+            _steps_too_long,
+            raises="out of bounds for storage",
         ),
         Mistake(
             "k comes from the queries' width",
@@ -742,6 +774,28 @@ def _last_pair(scaled: bool) -> Callable[[Tensor, int], Tensor]:
     return answer
 
 
+def _one_head_alone(kept: Callable[[Tensor], int], scaled: bool) -> Callable[[Tensor, int], Tensor]:
+    """Return an answer that leaves all heads but one out."""
+
+    def answer(slopes: Tensor, n: int) -> Tensor:
+        factors, head = torch.zeros_like(slopes), kept(slopes)
+        at_last_key = _last_weights(slopes, n)[head, len(slopes) - 1]
+        factors[head] = 1 / at_last_key if scaled else 1
+        return factors
+
+    return answer
+
+
+def _without_an_axis_for_heads(slopes: Tensor, n: int) -> Tensor:
+    return _factors((slopes * torch.arange(n - 1, -1, -1)).softmax(-1)[:, : len(slopes)])
+
+
+def _wish_past_its_end(slopes: Tensor, n: int) -> Tensor:
+    wished = torch.zeros_like(slopes)
+    wished[len(slopes)] = 1
+    return torch.linalg.solve(_first_weights(slopes, n).T, wished)
+
+
 def _rounded_fit(slopes: Tensor, n: int) -> Tensor:
     return _all_queries(slopes, n).round(decimals=1)
 
@@ -1015,6 +1069,33 @@ check_single_out = Check(
             "With a slope above 0, which key should have the largest weight? And which keys does "
             "your system speak of?",
             _near_keys_favoured,
+        ),
+        Mistake(
+            "heads and keys share one axis",
+            "Each head has a weight for each key. Which axis should count heads, and which keys? "
+            "What shape must `slopes` have to meet n distances?",
+            _without_an_axis_for_heads,
+            raises=r"size of tensor a \(\d\) must match the size of tensor b \(([4569]|12)\) at "
+            r"non-singleton dimension 0|size of tensor a \(([4569]|12)\) must match the size of "
+            r"tensor b \(\d\) at non-singleton dimension 0|shapes \(\d+,\) \(\d+,\)"
+            r"|too many indices for tensor of dimension 1",  # with one head
+        ),
+        Mistake(
+            "an entry is asked for past the last",
+            "Heads and keys are counted from 0. With two heads, which number has the last of the "
+            "keys where the sum is prescribed?",
+            _wish_past_its_end,
+            raises=r"index (\d+) is out of bounds for (?:dimension|axis) \d with size \1\b",
+        ),
+        Mistake(
+            "one head alone has a factor",
+            "One head's weights are all above 0, so its sum is not 0 at key 0. Which other head "
+            "can take that away?",
+            *(
+                _one_head_alone(kept, scaled)
+                for kept in (_gentlest, lambda slopes: 0, lambda slopes: len(slopes) - 1)
+                for scaled in (True, False)
+            ),
         ),
         Mistake(
             "slopes below 0 are turned",
@@ -1403,6 +1484,8 @@ check_single_out = Check(
     ),
     rules=[Without((_single_out,))],
     judge=_what_single_out_lacks,
+    if_slow="Is there a loop that never ends, or one that approaches the factors in steps? With as "
+    "many equations as unknowns, what solves them at once?",
 )
 
 
