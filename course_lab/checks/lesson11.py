@@ -878,7 +878,6 @@ check_anywhere = Check(
             "it begins its second text at one place, whatever the start is",
             "Does your function use its argument start?",
             lambda layer, start: _anywhere(layer, 1),
-            lambda layer, start: _anywhere(layer, 100),
         ),
         Mistake(
             "it asks for one implementation's numbers, and healthy layers have others",
