@@ -106,8 +106,8 @@ if encoder is not None:
 
 # %% [markdown]
 # **Look:** the opposite comes first, before two pages that repeat the query. In our fifteen pairs
-# of queries the opposite always beats a page that fits in other words. With both in other words, a
-# coin would do about as well.
+# of queries the opposite always beats a page that fits in other words. With both in other words, the
+# page that fits leads in half of them.
 #
 # Yet this encoder is *told* the order, by a vector for each place that is added to the word there.
 # Why is that not enough? The end comes back to it. First, attention alone.
@@ -492,9 +492,9 @@ plots.show(fig, f"A line for each reader, a mark for each training. {listed}.")
 # **Look:** *can attention tell?* By itself, no: the blue readers are right in exactly half. Each
 # orange one has the order from somewhere.
 #
-# And the search? The order is in the encoder's vectors: a trained reader mostly finds it. But the
-# cosine weighs all 384 numbers alike, and the two flights are only 0.07 apart. So this encoder
-# needs its vectors for places, and they are not enough. What should be in them?
+# And the search? A reader trained on these names mostly finds the order. But the cosine weighs all
+# 384 numbers alike, and the two flights are only 0.07 apart. So this encoder needs its vectors for
+# places, and they are not enough. What should be in them?
 #
 # ## Exercises
 #
@@ -601,7 +601,8 @@ myths = Myths(
         ),
         "C03": Claim(
             "A causal decoder without position encoding cannot know where it is.",
-            scope="a start mark, then random words, float32; to know: within half a place of 1,000",
+            scope="a start mark with a feature of its own, then words random in the others, "
+            "float32; to know: within half a place of 1,000",
             evidence="exact",
         ),
     }
