@@ -230,8 +230,8 @@ plots.show(
 )
 
 # %% [markdown]
-# **Look:** nearly all of the harm comes from hands 0 to 4, above all from 0 and 1. The eleven slow
-# ones cost 0.1.
+# **Look:** nearly all of the harm comes from hands 0 to 4, and one alone costs much, hand 0. The
+# eleven slow ones cost 0.1.
 #
 # ## Llama's ramp
 #
@@ -446,8 +446,8 @@ plots.show(
 )
 
 # %% [markdown]
-# **Look:** by loss none of these beats just cutting. Nor was much to be won: here even 16 bytes in
-# place of 64 cost these models hardly anything.
+# **Look:** by loss none of these beats just cutting. And these models take little from afar: here
+# even 16 bytes in place of 64 cost them hardly anything.
 #
 # ## A real model
 #
@@ -466,6 +466,8 @@ guess = widgets.predict(
 # %% tags=["plumbing", "picture"]
 # The answer: loss, and needles by place, on texts of two kinds
 import pandas as pd
+
+from course_utils.results import average
 
 CUT = "direct, cut off"
 tables = {"documentation": data.results("real_needles"), "code": data.results("real_needles_code")}
@@ -526,11 +528,14 @@ for place in EARLY:
     not_read = table[CUT].loc[place].mean()
     print(f"YaRN knows of the number told at token {place:5,}: {known[place]:.2f}", end=" ")
     print(f"(by text: {by_texts}); just cut, which did not read it: {not_read:.2f}")
-both = {way: table[way].loc[6528:].to_numpy().mean() for way in ("YaRN", CUT)}
 of_direct = asked.query("way == 'direct' and place in @EARLY").groupby("place")["right"]
 direct_knows = ", ".join(f"{of_place.sum()} of {4 * len(of_place)}" for _, of_place in of_direct)
 print(f"direct, which read these three: {direct_knows} digits")
-print(f"from token 6,528 on: YaRN {both['YaRN']:.2f}, just cut {both[CUT]:.2f}")
+for place in (4992, 6528):  # the first number that just cut reads, and the next
+    from_there = [table[way].loc[place:].mean() for way in ("YaRN", CUT)]  # of each text
+    gap = average(torch.tensor((from_there[0] - from_there[1]).to_numpy()))
+    of_both = ", ".join(f"{of_texts.mean():.2f}" for of_texts in from_there)
+    print(f"from token {place:,} on, YaRN and just cut: {of_both}; difference {gap}, by text")
 plots.show(
     fig,
     "Left: loss above just cutting, tokens 8192 to 12,287, by text. Direct rises from about 10,000 "
@@ -547,8 +552,8 @@ plots.show(
 # %% [markdown]
 # **Look:** by mean loss YaRN gains nothing clear over just cutting. But of the three numbers it
 # knows one, told at token 3,456; *direct* read it too, and does not know it. **Equal loss is not
-# equal use.** Of the other two YaRN knows a third or less. The price: from token 6,528 on it knows
-# 0.74, just cut 0.82.
+# equal use.** Of the other two YaRN knows a third or less. Of the numbers that both read neither
+# clearly knows more.
 #
 # ## Train on
 #
@@ -871,8 +876,8 @@ myths.in_a_real_model(
 #   about half of the rise.
 # - Slow the fast too, and our models are lost at home.
 # - Llama 3.1's `rope_scaling` line is a ramp: keep the fast, slow the slow, mix between.
-# - By mean loss no stretch here clearly beat just cutting; our small models had little to win.
-#   Equal loss is not equal use: ask by needles.
+# - By mean loss no stretch here clearly beat just cutting; our small models take little from
+#   afar. Equal loss is not equal use: ask by needles.
 # - Trained on, *direct* gets a low loss too.
 #
 # **Read next:** Peng et al. 2023, *YaRN*, arXiv 2309.00071; Chen et al. 2023,
