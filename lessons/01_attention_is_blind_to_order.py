@@ -106,8 +106,8 @@ if encoder is not None:
 
 # %% [markdown]
 # **Look:** the opposite comes first, before two pages that repeat the query. In our fifteen pairs
-# of queries the opposite always beats a page that fits in other words. With both in other words, the
-# page that fits leads in half of them.
+# of queries the opposite always beats a page that fits in other words. With both in other words,
+# the page that fits leads in half of them.
 #
 # Yet this encoder is *told* the order, by a vector for each place that is added to the word there.
 # Why is that not enough? The end comes back to it. First, attention alone.
