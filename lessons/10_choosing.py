@@ -478,7 +478,7 @@ SHORT = {
     "plain": "plain kernel",
     "anywhere": "any start",
 }
-BLUE, PALE, WIDTH = "#a9cfe6", "#e6f2f9", 1.55  # of a box and the gap after it
+BLUE, PALE, WIDTH = "#a9cfe6", "#d4e9f7", 1.55  # of a box and the gap after it
 LABEL, BRACKET = -3.15, -3.3  # where the jobs' names start, and the line beside them
 CUT_ROPE, STEEP = 3.1, 4.1  # places of the boxes of two that are no candidates
 asked = {job: dict(answers) for job, answers in jobs.items()}
