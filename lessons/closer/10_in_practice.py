@@ -229,6 +229,24 @@ ten
 # decay, and so keep an order.) What differs is the *base*, *how much* of a head turns, *which
 # layers*, and what each sees. Ten names are no census.
 #
+# What do layers without RoPE do to small models? Lesson 07's recipe, five seeds: RoPE in three
+# layers of four, less RoPE in all four.
+
+# %%
+from course_utils.results import AS_TRAINED, change
+from course_utils.texts import data
+
+every_layer = data.results("extrapolation").query("encoding == 'rope'")
+three_of_four = data.results("extrapolation_mixed").query("encoding == 'rope_mixed'")
+both_kinds = pd.concat([every_layer, three_of_four]).query("reading == @AS_TRAINED")
+for n in (64, 1024):
+    as_usual, partly_turned = ({"encoding": name, "read": n} for name in ("rope", "rope_mixed"))
+    print(f"read at {n}: {change(both_kinds, as_usual, partly_turned)} nats a byte")
+
+# %% [markdown]
+# **Look:** read as in training, the fourth layer does not miss its turns. At 1,024 bytes at once
+# these models do worse ([lesson 07's other recipes](07_other_recipes.ipynb)).
+#
 # ## Seventeen at a glance
 #
 # All encodings of the course before training: the scores among 32 identical words, in one head. So
@@ -282,8 +300,7 @@ plots.show(
 # bytes. The mean over seeds, and half of its 95 % interval:
 
 # %%
-from course_utils.results import as_text, change, summary
-from course_utils.texts import data
+from course_utils.results import as_text, summary
 
 both = data.results("both_ways")
 means = summary(both, "encoding", "read")
@@ -627,8 +644,6 @@ print("16 numbers a position, through a matrix, fit words of", widen(codes).shap
 # ## Trainable or fixed?
 
 # %%
-from course_utils.results import AS_TRAINED
-
 results = data.results("extrapolation")
 trained = results[results.reading == AS_TRAINED]
 pairs = {"door 1": ("sinusoidal", "learned"), "door 3": ("alibi", "kerple")}
