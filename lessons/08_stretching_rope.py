@@ -823,10 +823,10 @@ ntk = {
     for n in LENGTHS[1:]
 }
 of_needles = data.results("stretching_needles").query("way in ('NTK-aware', 'interpolation')")
-found = of_needles.groupby(["way", "read", "seed"], as_index=False)["accuracy"].mean()
+needle_shares = of_needles.groupby(["way", "read", "seed"], as_index=False)["accuracy"].mean()
 needle_gaps = {
     n: change(
-        found,
+        needle_shares,
         {"way": "interpolation", "read": n},
         {"way": "NTK-aware", "read": n},
         of="accuracy",

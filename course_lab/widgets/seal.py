@@ -109,7 +109,9 @@ class Seal:
         """A cell ends: a note stands in place of what was held back."""
         if self._let_go and (outputs := self._let_go()):
             shown = [_note(self._questions), *[EMPTY] * (len(outputs) - 1)]
-            places = [IPython.display.display(one, raw=True, display_id=True) for one in shown]
+            places = [
+                IPython.display.display(bundle, raw=True, display_id=True) for bundle in shown
+            ]
             self._held.append(Held(self._questions, outputs, places))
 
     def _hold(self, shell: Any) -> None:

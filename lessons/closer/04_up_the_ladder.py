@@ -183,8 +183,8 @@ def adam(place, seed):
 
 
 for place in (1, 3):
-    found = sum(adam(place, seed) >= 0.98 for seed in range(3))
-    print(f"Adam, place {place}: 98 % right in {found} of 3 seeds")
+    n_right = sum(adam(place, seed) >= 0.98 for seed in range(3))
+    print(f"Adam, place {place}: 98 % right in {n_right} of 3 seeds")
 
 # %%
 drawn = [

@@ -350,7 +350,7 @@ function read(text) {
 
 // Where most of the words stand on a page: a sentence, its section's id, and that one's heading.
 function bestFor(words, page) {
-  const found = (text) => {
+  const wordsIn = (text) => {
     const searched = text.toLowerCase().replaceAll(/(?<=\d),(?=\d{3})/g, ""); // as in search.js
     return words.filter((word) => searched.includes(word)).length;
   };
@@ -369,7 +369,7 @@ function bestFor(words, page) {
     for (const part of parts.filter(isSought)) {
       const summary = part.querySelector("summary")?.textContent ?? ""; // of a figure in words
       const text = read(part.textContent.slice(summary.length));
-      const count = found(text);
+      const count = wordsIn(text);
       if (count > most) [best, most] = [{ part, text }, count];
     }
     if (best) break;
@@ -384,7 +384,7 @@ function bestFor(words, page) {
   const heads = part.matches("h1, h2, h3"); // then what stands below it says more
   const passage = heads ? read(part.parentElement.querySelector("p")?.textContent ?? text) : text;
   const sentences = passage.split(SENTENCES);
-  const counts = sentences.map(found);
+  const counts = sentences.map(wordsIn);
   const sentence = sentences[counts.indexOf(Math.max(...counts))];
   return { ...place, sentence: sentence.trim() };
 }
