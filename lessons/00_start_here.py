@@ -162,4 +162,5 @@ print(f"the two “the”, as vectors: {apart:.2g} apart")
 #
 # **Read next:** Vaswani et al. 2017, arXiv 1706.03762, section 3.2.
 #
-# **Next:** [lesson 01](01_attention_is_blind_to_order.ipynb): a bag of words, always?
+# **Next:** can attention tell *John loves Mary* from *Mary loves John*?
+# [Lesson 01](01_attention_is_blind_to_order.ipynb).

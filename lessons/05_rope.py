@@ -11,7 +11,7 @@
 # %% [markdown]
 # # 05 · RoPE
 #
-# **Question:** can a rotation carry offsets, for a place's price?
+# **Question:** can a rotation carry offsets, for a position's price?
 #
 # After this lesson you can
 #
@@ -480,13 +480,14 @@ explorers.profile()
 # %% [markdown]
 # ## Is it better?
 #
-# It has lesson 04's wish: in a layer a turn is made once a token, not for a query *and* a key.
+# It grants what lesson 04 ended with: in a layer a turn is made once a token, not for a query *and*
+# a key.
 # Fast, *fused* attention never writes all $n \times n$ scores down: T5's bias must get in there,
 # RoPE is done before. A model that writes can keep turned keys, in its *cache*. (RoPE is of Jianlin
 # Su, 2021, kexue.fm/archives/8265.)
 #
 # And its *loss*: how surprised a model is by each next byte? The course's **small models** (four
-# layers) differ in their encoding only: 1,200 steps on pieces of 64 bytes of Python's
+# layers) differ in their encoding: 1,200 steps on pieces of 64 bytes of Python's
 # documentation, five seeds, paired differences. (A *nat* is 1.44 bits; ± is half of a 95 %
 # interval.)
 
@@ -517,7 +518,7 @@ gains.rename_axis("RoPE's loss less that of …")
 
 # %% [markdown]
 # **Look:** at 64 bytes, as trained, it is well ahead of vectors that are added to words. T5 and
-# Shaw (lesson 04) are level with it, two larger models of their kin a little ahead. At 256 it is
+# Shaw (lesson 04) are about equal, two larger models of their kin a little ahead. At 256 it is
 # behind all four, and even behind `none`, no position at all: lesson 07.
 #
 # ## In a real model

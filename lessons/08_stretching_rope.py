@@ -883,5 +883,5 @@ myths.in_a_real_model(
 # **Read next:** Peng et al. 2023, *YaRN*, arXiv 2309.00071; Chen et al. 2023,
 # *Position Interpolation*, 2306.15595.
 #
-# **Next:** what else could a position be?
+# **Next:** what should a position be?
 # [Lesson 09](09_further_doors.ipynb).

@@ -217,7 +217,7 @@ print("beaten, by all four columns:", ", ".join(table.index[~front.numpy()]))
 # nothing older is seen. Or you train on with longer texts. Which loses less?
 
 # %% tags=["plumbing"]
-# RoPE at 512 bytes less a cut text, as trained, and with as many steps more for both
+# RoPE at 512 bytes less a cut text, as trained and trained on
 from course_utils.results import AS_TRAINED, change
 from course_utils.texts import data
 
@@ -236,15 +236,15 @@ print(f"        of this by training on, even at 64 and cut: {by_training_on}")
 print(f"        and by the length: {by_length}")
 
 # %% [markdown]
-# **Look:** as trained, RoPE loses far more at once than cut. After 100 steps at 512, 0.06 are left.
-# So those who cut pay nothing of the rise (but read each byte twice), and training on takes most of
-# it away. We ask: how long are the *texts*, and may I cut?
+# **Look:** as trained, RoPE loses far more at once than cut. After 100 steps at 512, 0.06 are left,
+# 0.03 by the length. So those who cut pay nothing of the rise (but read bytes twice), and training
+# on takes most of it away. (Is far text *used*? Lesson 08.) We ask: how long are the *texts*, and
+# may I cut?
 #
 # ## The second cost: training
 #
-# Would ten times the steps keep the order of losses? Here are seven encodings. Lesson 06 drew two
-# of them: `steep` is ALiBi with the slopes 2, 1, ½, ¼, and in `tents` each head prefers one small
-# distance.
+# Lesson 06 trained five encodings ten times as long, and `tents`, where each head prefers a small
+# distance, fell behind. Here are two more. (`steep`: ALiBi, slopes 2, 1, ½, ¼.)
 
 # %% tags=["plumbing"]
 # Losses after 1,200 and 12,000 steps
@@ -781,8 +781,8 @@ myths = Myths(
             "A bias by unsigned distance cannot tell what stands before a word from what stands "
             "after it.",
             scope="unsigned: as much to either side, as in ALiBi, KERPLE and Sandwich; untrained, "
-            "in a layer that looks both ways, 16 random words; cannot: a mirrored text gets the "
-            "mirrored output, to 1e-4",
+            "in a layer that looks both ways, 16 random words, no "
+            "start token; cannot: a mirrored text gets the mirrored output, to 1e-4",
             evidence="exact",
         ),
     }
@@ -809,24 +809,25 @@ myths.settle(
     "C64",
     {name: largest <= chooser.ROUNDING for name, largest in mirror.items()},
     "Both sides get the same price, so the mirrored output differs by rounding only; with RoPE by "
-    f"up to {facts['mirror']['rope']:.2f}. Behind a causal mask there is no after.",
+    f"up to {facts['mirror']['rope']:.2f}. Behind a causal mask there is no after. (After a "
+    "start token the two differ: lesson 06.)",
 )
 
 # %% [markdown]
 # ## In five lines
 #
-# 64 bytes, 1,200 steps, four heads, a plain kernel unless named:
+# 64 bytes, 1,200 steps, plain kernel unless named:
 #
-# - A language model: RoPE; cut texts that are longer than in training, or train on with longer
-#   ones. In any kernel DeBERTa is 0.03 lower.
+# - A language model: RoPE; cut longer texts. To use far text, stretch it and train on (lesson 08).
+#   In any kernel: DeBERTa, 0.03 lower.
 # - Long texts uncut: ALiBi, at 64 bytes 1.40 against RoPE's 1.25. At 1024 cut RoPE and ALiBi with
 #   steeper slopes were clearly lower.
-# - Uncut, in a kernel that takes a bias: Sandwich, T5, again behind these two. In any:
+# - Uncut, where a kernel takes a bias: Sandwich, T5, again behind these two. In any:
 #   Transformer-XL, DeBERTa.
-# - An encoder: RoPE, of three tried; the two others hardly learned. In any kernel Transformer-XL
-#   was clearly lower.
-# - Not measured: large models, images.
+# - An encoder: RoPE, of three tried; two hardly learned. In any kernel:
+#   Transformer-XL, clearly lower.
+# - Not measured: large models, images. [Two texts](closer/10_two_texts.ipynb).
 #
 # **Read next:** [RoPE in some layers](https://arxiv.org/abs/2501.18795).
-# **Next:** [lesson 11](11_capstone.ipynb), [at work](closer/10_in_practice.ipynb),
-# [all](closer/10_two_texts.ipynb).
+#
+# **Next:** can you tell a broken encoding from a healthy one? [Lesson 11](11_capstone.ipynb).
