@@ -84,8 +84,8 @@ plots.show(fig, scoreboard_text(board))
 #
 # ## Your turn
 #
-# Can you do better? Change `mine` and run the cell, as often as you like. It starts with two sines,
-# which grant three wishes. What could a third and a fourth column bring?
+# Can you do better? Change `mine` and run the cell. Its two sines grant three wishes. What could a
+# third and a fourth column bring?
 
 
 # %%
@@ -103,34 +103,29 @@ plots.show(fig, scoreboard_text(my_board))
 #
 # By wish 6 each step is the same matrix, applied again and again. If it always stretched the code,
 # the numbers would grow without end. If it always shrank it, they would fade away. A *turn* keeps
-# the length, however often it is applied.
+# the length.
 #
 # So take a clock hand that turns by $\theta$ radians a step. Its tip has two coordinates,
 # $\sin p\theta$ and $\cos p\theta$. Both are needed. *One sine* fails wish 6: it leaves open
 # whether the hand is rising or falling, so no matrix leads from it to the next sine.
+#
+# At 1 radian a step, is the hand ever back exactly where it started?
 
 # %%
-guess = widgets.predict(
-    "A hand turns by 1 radian a step. When does it first stand exactly where it started?",
-    ["after 44 steps", "after 710 steps", "never"],
-)
+import math
 
-# %%
-steps = torch.arange(1, 10_001, dtype=torch.float64)
-gap = 2 * (steps / 2).sin().abs()  # from the tip to where it started
 for p in (6, 44, 710):
-    print(f"after {p:3} steps: {p / (2 * torch.pi):9.5f} turns, {gap[p - 1]:.5f} from its start")
-guess.reveal("never" if gap.min() > 0 else f"after {gap.argmin() + 1} steps")
+    gap = 2 * abs(math.sin(p / 2))  # from the tip to where it started
+    print(f"after {p:3} steps: {p / (2 * math.pi):9.5f} turns, {gap:.5f} from its start")
 
 # %% [markdown]
-# **Look:** never. 710 steps are almost 113 turns. But if $p$ steps were exactly $n$ turns, $\pi$
-# would be the fraction $p / 2n$, and $\pi$ is irrational. So no two positions share a code. Nearly
-# the same is bad enough, though: noise would hide the difference.
+# **Look:** 710 steps are almost 113 turns, but never exactly: if $p$ steps were $n$ turns, $\pi$
+# would be the fraction $p / 2n$, and it is irrational. So no two positions share a code. Nearly the
+# same is bad enough, though: noise would hide the difference.
 #
 # ## A seventh wish
 #
-# Where the first hand is nearly back, a second, slower one has moved on. Do two hands grant the
-# wishes?
+# Where the first hand is nearly back, a second, slower one has moved on. Do two grant the wishes?
 
 
 # %%
@@ -143,9 +138,9 @@ print("two hands grant", granted(scoreboard({"two": two_hands}))["two"], "of six
 # %% [markdown]
 # They do. But our question asks for more:
 #
-# 7. **How far.** Positions farther apart have vectors farther apart. If two vectors 300 positions
-#    apart are no farther from each other than two that are 100 apart, the code is *out by 3*. Among
-#    10,000 positions it may be out by 100 at most.
+# 7. **How far.** Farther positions have farther vectors. If two vectors 300 positions apart are no
+#    farther from each other than two 100 apart, the code is *out by 3*. Up to 10,000 it may be out
+#    by 100 at most.
 #
 # A fast hand tells neighbours apart, a slow one chapters. So take hands for each scale: from 1
 # radian a step down to nearly 1/10,000, each slower than the last by the same factor.
@@ -178,10 +173,8 @@ p = torch.arange(100, dtype=torch.float64)
 assert torch.allclose(sinusoidal_from_scratch(p, 128), sinusoidal_table(p, 128))
 
 # %% [markdown]
-# Now play:
-#
-# 1. Find two positions that hand 0 confuses (tips at most 0.05 apart) and hand 3 does not.
-# 2. Set the base to 10 and look at the last hand. How many positions is one turn now?
+# Find two positions that hand 0 confuses (tips at most 0.05 apart) and hand 3 does not. Then set
+# the base to 10: how many positions is one turn of the last hand now?
 
 # %%
 from course_lab import explorers
@@ -189,8 +182,8 @@ from course_lab import explorers
 explorers.frequencies()
 
 # %% [markdown]
-# Back to the board, to see what equal factors bring. Beside them stand 64 *even* speeds: 1/64, 2/64
-# and so on up to 1. Every row grants wishes 1, 2, 4 and 6. Here are the other three:
+# Back to the board, with 64 *even* speeds too: 1/64, 2/64, …, 1. Every row grants wishes 1, 2, 4
+# and 6. Here are the others:
 
 # %% tags=["plumbing"]
 # Clock hands on the board
@@ -230,9 +223,9 @@ fig = draw_scoreboard(board, columns, "Clock hands, the three other wishes")
 plots.show(fig, scoreboard_text(board))
 
 # %% [markdown]
-# **Look:** one hand loses count of its turns. Of 64 even speeds none is slow enough to say how far.
-# Equal factors reach from fast to slow: 32 hands grant all seven wishes, and 64, our 128 numbers,
-# are out by 19 at most. The base sets the slow end: at base 10 no hand is slow.
+# **Look:** one hand loses count of its turns. Hands at even speeds are all back once the slowest has
+# made one turn. Equal factors reach from fast to slow: 32 hands grant all seven wishes, and 64, our
+# 128 numbers, are out by 19 at most. The base sets the slow end: at base 10 no hand is slow.
 #
 # ## How far, but which way?
 #
@@ -261,23 +254,28 @@ def look_alikes(k):
 
 fig, axes = plt.subplots(1, 2, figsize=(9.5, 3.7), sharey=True)
 axes[0].plot(offsets, product)
-axes[0].set(title="Both sides look the same", xlabel="p − r", ylabel="dot product", ylim=(0, 68))
-axes[1].plot(distances[1:], by_distance[1:])
-axes[1].set(title="Farther out", xlabel="distance", xscale="log")
+axes[0].set(
+    title="Both sides look the same",
+    xlabel="p − r",
+    ylabel="dot product",
+    ylim=(min(0, by_distance.min()) - 1, 68),
+)
+axes[1].plot(distances[1:], by_distance[1:], linewidth=0.8)
+axes[1].set(title="Far distances share their products", xlabel="distance", xscale="log")
 axes[1].xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
 alike = [(k, *look_alikes(k)) for k in (10, 30, 110, 300)]
 for k, first, last in alike[::2]:
-    axes[1].hlines(by_distance[k], first, last, color="black", linewidth=2)
-    axes[1].plot(k, by_distance[k], "o", color="black", markersize=5)
-    label = {"xytext": (6, 5), "textcoords": "offset points", "fontsize": 9}
-    axes[1].annotate(f"as at {k}", (last, by_distance[k]), **label)
+    axes[1].plot([first, last], [by_distance[k]] * 2, "o-", color="C1", linewidth=3, markersize=5)
+    same = f"{first} to {last}" if first < last else "only here"
+    label = {"xytext": (8, 3), "textcoords": "offset points", "fontsize": 9.5}
+    axes[1].annotate(f"{by_distance[k]:.0f}: {same}", (last, by_distance[k]), **label)
 plots.show(
     fig,
     "Left: the dot product by p − r, the same to both sides: "
     f"{product[100]:.0f} at 0, {product[101]:.1f} at 1, {product[103]:.1f} at 3, "
     f"{product[200]:.1f} at 100, with ripples. Right: the same up to distance 10,000, on a "
-    "logarithmic axis: the ripples grow and the curve falls towards 0. A line at the height of "
-    "distance 10 meets it there only; one at the height of 110 meets it many times, from "
+    "logarithmic axis: the ripples grow and the curve falls towards 0. The height at "
+    "distance 10 comes there only; that at 110 comes many times, from "
     f"{alike[2][1]} to {alike[2][2]:,}.",
 )
 print(f"the dot product is {by_distance[11]:.2f} at distance 11, {by_distance[12]:.2f} at 12")
@@ -294,7 +292,7 @@ for k, first, last in alike:
 # head compares $W_q PE_i$ with $W_k PE_j$, and you choose both matrices.
 #
 # **Exercise 1 ★★ Look back.** Write `looking_back(k, gain, d_model)`: tensors $W_q$ and $W_k$, each
-# (d_model, d_model), so that query $i$ scores highest at key $i - k$ ($k$ steps, no key vector):
+# (d_model, d_model), so that query $i$ scores highest at key $i - k$:
 #
 # $$\frac{W_q PE_i \cdot W_k PE_j}{\sqrt D}
 # = \frac{\text{gain}}{\sqrt D} \sum_m \cos\big((i - j - k)\,\theta_m\big).$$
@@ -325,8 +323,8 @@ from course_lab.checks.lesson02 import check_looking_back, check_tell_time
 check_looking_back(looking_back)
 
 # %% [markdown]
-# We write such matrices into a real attention module, with $k$ = 3 and a gain of 10. The larger the
-# gain, the sharper the softmax. The tokens are empty, so only positions speak.
+# We write such matrices into an attention module. The larger the gain, the sharper the softmax. The
+# tokens are empty, so only positions speak.
 
 # %%
 from course_utils.attention import MultiHeadAttention

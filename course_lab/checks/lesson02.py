@@ -73,6 +73,13 @@ def _scores(matrices: Any, k: int, gain: float, d_model: int, first: int = 0) ->
     return queries @ keys.T / d_model**0.5
 
 
+def _near_and_late_scores(matrices: Any, k: int, gain: float, d_model: int) -> Any:
+    """Return scores in both rows of positions; the answer itself if it is not matrices."""
+    if _no_matrices(matrices, d_model):
+        return matrices
+    return torch.stack([_scores(matrices, k, gain, d_model, first) for first in (0, FAR)])
+
+
 def _judge_head(matrices: Any, k: int, gain: float, d_model: int) -> str:
     """Say at which key a head of these matrices looks, where its scores are wrong."""
     if problem := _no_matrices(matrices, d_model):
@@ -214,7 +221,7 @@ check_looking_back = Check(
     _looking_back,
     cases=[(3, 10.0, 128), (1, 1.0, 64), (16, 4.0, 128), (0, 2.0, 66), (7, 0.5, 256)],
     judge=_judge_head,
-    effect=_scores,
+    effect=_near_and_late_scores,
     mistakes=[
         Mistake(
             "the best key is k ahead of the query: one side moves the wrong way",
