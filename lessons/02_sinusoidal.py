@@ -223,9 +223,9 @@ fig = draw_scoreboard(board, columns, "Clock hands, the three other wishes")
 plots.show(fig, scoreboard_text(board))
 
 # %% [markdown]
-# **Look:** one hand loses count of its turns. Hands at even speeds are all back once the slowest has
-# made one turn. Equal factors reach from fast to slow: 32 hands grant all seven wishes, and 64, our
-# 128 numbers, are out by 19 at most. The base sets the slow end: at base 10 no hand is slow.
+# **Look:** one hand loses count of its turns. Hands at even speeds are all back once the slowest
+# has made one turn. Equal factors reach from fast to slow: 32 hands grant all seven wishes, and 64,
+# our 128 numbers, are out by 19 at most. The base sets the slow end: at base 10 no hand is slow.
 #
 # ## How far, but which way?
 #
@@ -274,7 +274,7 @@ plots.show(
     "Left: the dot product by p − r, the same to both sides: "
     f"{product[100]:.0f} at 0, {product[101]:.1f} at 1, {product[103]:.1f} at 3, "
     f"{product[200]:.1f} at 100, with ripples. Right: the same up to distance 10,000, on a "
-    "logarithmic axis: the ripples grow and the curve falls towards 0. The height at "
+    "logarithmic axis: the ripples grow and the curve falls to around 0. The height at "
     "distance 10 comes there only; that at 110 comes many times, from "
     f"{alike[2][1]} to {alike[2][2]:,}.",
 )
@@ -283,8 +283,8 @@ for k, first, last in alike:
     print(f"distance {k}: up to 10,000, such a dot product means a distance of {first} to {last:,}")
 
 # %% [markdown]
-# **Look:** the dot product says *how far*: up to some 30 positions to a step or two, beyond 100
-# only vaguely. It does not say *which way*, since $\cos(-x) = \cos x$.
+# **Look:** the dot product says *how far*: to a few steps up to some 30 positions, only vaguely
+# beyond 100. It does not say *which way*, since $\cos(-x) = \cos x$.
 #
 # ## A head that looks back
 #
