@@ -120,6 +120,20 @@ def in_steps_of_two(k, gain, d_model):
     return gain * torch.eye(d_model), W
 
 
+def only_hands(reached_of):
+    """An answer that fills blocks of an identity matrix for the hands that a loop reaches."""
+
+    def answer(k, gain, d_model):
+        W_k = torch.eye(d_model)
+        for m in reached_of(d_model):
+            W_k[2 * m : 2 * m + 2, 2 * m : 2 * m + 2] = turn_of(k, d_model)[
+                2 * m : 2 * m + 2, 2 * m : 2 * m + 2
+            ]
+        return gain * torch.eye(d_model), W_k
+
+    return answer
+
+
 # Before or after? Right answers
 
 
@@ -327,6 +341,46 @@ def from_the_fastest(vector, base):
     return round(position)
 
 
+def fastest_angle(vector):
+    return math.atan2(vector[0], vector[1])
+
+
+def by_slowest_hand(vector, base):
+    return int(math.atan2(vector[-2], vector[-1]) / speeds_of(vector, base)[-1])
+
+
+def mean_of_all(vector, base):
+    angles = torch.atan2(vector[0::2], vector[1::2]).double()
+    return round(
+        (angles / torch.tensor(speeds_of(vector, base), dtype=torch.float64)).mean().item()
+    )
+
+
+def angles_from_0(vector, base):
+    position = 0.0
+    angles = (torch.atan2(vector[0::2], vector[1::2]) % TURN).tolist()
+    for angle, speed in reversed(list(zip(angles, speeds_of(vector, base), strict=True))):
+        position = (angle + TURN * round(position * speed / TURN)) / speed
+    return round(position)
+
+
+def without_the_slowest(vector, base):
+    position = 0.0
+    angles = torch.atan2(vector[0::2], vector[1::2]).tolist()
+    for angle, speed in list(zip(angles, speeds_of(vector, base), strict=True))[-2::-1]:
+        position = (angle + TURN * nearest_turns(position * speed, angle)) / speed
+    return round(position)
+
+
+def without_hand_1(vector, base):
+    position = 0.0
+    angles = torch.atan2(vector[0::2], vector[1::2]).tolist()
+    hands = list(zip(angles, speeds_of(vector, base), strict=True))
+    for angle, speed in reversed(hands[:1] + hands[2:]):
+        position = (angle + TURN * nearest_turns(position * speed, angle)) / speed
+    return round(position)
+
+
 test_wrong_answers_get_a_fitting_word = wrong_answers(
     "wrong",
     {
@@ -340,7 +394,7 @@ test_wrong_answers_get_a_fitting_word = wrong_answers(
             (lambda k, gain, d: keys_ahead(k, gain + 1, d), "at the right key, 29. But the score"),
             (fitted_to_rows, "0 to 63, but not from 5,000 on"),
             (fitted_to_scores, "0 to 63, but not from 5,000 on"),
-            (at_other_speeds, "and has to be"),
+            (at_other_speeds, "and has to score"),
             (reflected, "its largest score at key"),
             (by_blocks(lambda cos, sin: [[1, sin], [-sin, 1]]), "query 32 has its largest score"),
         ],
@@ -364,6 +418,7 @@ test_wrong_answers_get_a_fitting_word = wrong_answers(
                 "expected 123456, got 123457",
             ),
             (lambda vector, base: vector[0], "called with"),
+            (without_hand_1, "expected 234567, got"),
         ],
     },
 )
@@ -382,6 +437,7 @@ test_known_mistakes_are_named_however_they_are_written = wrong_answers(
             (lambda k, gain, d: (gain * turn_of(k, d), torch.eye(d)), "the best key is k ahead"),
             (lambda k, gain, d: turned_back_together(-k, gain, d), "the best key is k ahead"),
             (lambda k, gain, d: keys_ahead(k, gain * d**0.5, d), "are not divided by √D"),
+            (lambda k, gain, d: keys_ahead(k, gain / d, d), "divide the scores by √D too"),
             (lambda k, gain, d: keys_ahead(0, gain, d), "looks at its own position"),
             (lambda k, gain, d: (torch.eye(d), turn_of(k, d)), "the gain is missing"),
             (lambda k, gain, d: keys_ahead(1, gain, d), "the shift is by 1, whatever k"),
@@ -397,8 +453,19 @@ test_known_mistakes_are_named_however_they_are_written = wrong_answers(
             (by_blocks(lambda cos, sin: [[sin, cos], [-cos, sin]]), "have changed places"),
             (
                 lambda k, gain, d: (gain * turn_of(-k, d), turn_of(k, d)),
-                "the best key is 2k back",
+                "the best key is 2k away",
             ),
+            (
+                lambda k, gain, d: (gain * turn_of(k, d), turn_of(-k, d)),
+                "the best key is 2k away",
+            ),
+            (by_blocks(lambda cos, sin: [[cos, sin], [sin, -cos]]), "reflect the hands"),
+            (by_blocks(lambda cos, sin: [[-cos, sin], [sin, cos]]), "reflect the hands"),
+            (by_blocks(a_turn, lambda m, d: 2 * m / d), "later hands are faster"),
+            (by_blocks(a_turn, lambda m, d: -2 * (d // 2 - 1 - m) / d), "in the wrong order"),
+            (only_hands(lambda d: range(d // 2 - 1)), "some hands stand still"),
+            (only_hands(lambda d: range(1, d // 2)), "some hands stand still"),
+            (only_hands(lambda d: range(d // 4)), "some hands stand still"),
             (lambda k, gain, d: (gain * torch.eye(d), k * turn_of(1, d)), "is multiplied by k"),
             (lambda k, gain, d: (torch.eye(d) + gain, turn_of(k, d)), "the gain is added"),
         ],
@@ -427,6 +494,14 @@ test_known_mistakes_are_named_however_they_are_written = wrong_answers(
             (with_m_from_1, "the speeds start at m = 1"),
             (mean_of_refined, "rough and refined values are averaged"),
             (refining(nearest_turns, step=2), "every other hand"),
+            (refining(lambda rough, angle: (rough - angle) / TURN), "the position stays at 0"),
+            (without_the_slowest, "the slowest hand is left out"),
+            (lambda vector, base: round(fastest_angle(vector)), "what the fastest hand alone says"),
+            (lambda vector, base: int(fastest_angle(vector)), "what the fastest hand alone says"),
+            (refining(lambda rough, angle: 0), "what the fastest hand alone says"),
+            (by_slowest_hand, "what the slowest hand alone says"),
+            (mean_of_all, "the mean of what all hands say"),
+            (angles_from_0, "from the rough value alone"),
             (mean_of_the_slower_half, "what the slow hands say"),
         ],
     },

@@ -281,11 +281,11 @@ def test_a_number_is_right_within_a_tenth(opened, typed, response):
 
 
 def test_a_claims_verdict_unfolds_with_its_guess(opened):
-    page = opened(WAVES)
-    for key, guess, sign, words in (
-        ("C16", "depends", "✓", "DEPENDS on"),
-        ("C19", "true", "✗", "FALSE."),
+    for name, key, guess, sign, words in (
+        (CLOSER, "C16", "depends", "✓", "DEPENDS on"),
+        (WAVES, "C19", "true", "✗", "FALSE."),
     ):
+        page = opened(name)
         card = page.locator(f"#claim-{key}")
         verdict = card.get_by_text(words)
         assert not verdict.is_visible()

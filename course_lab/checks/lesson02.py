@@ -28,6 +28,7 @@ from course_utils.encodings.functional import shift_matrix, sinusoidal_frequenci
 BASE = 10000.0
 TOKENS = 64  # positions in a row at which a head's scores are judged
 FAR = 5000  # the first position of a second such row
+DISTANT = 10_000  # the first of queries that are judged with keys at 0, 1, …
 Matrices = tuple[Tensor, Tensor]  # W_q and W_k
 
 
@@ -72,6 +73,13 @@ def _scores(matrices: Any, k: int, gain: float, d_model: int, first: int = 0) ->
     return queries @ keys.T / d_model**0.5
 
 
+def _near_and_late_scores(matrices: Any, k: int, gain: float, d_model: int) -> Any:
+    """Return scores in both rows of positions; the answer itself if it is not matrices."""
+    if _no_matrices(matrices, d_model):
+        return matrices
+    return torch.stack([_scores(matrices, k, gain, d_model, first) for first in (0, FAR)])
+
+
 def _judge_head(matrices: Any, k: int, gain: float, d_model: int) -> str:
     """Say at which key a head of these matrices looks, where its scores are wrong."""
     if problem := _no_matrices(matrices, d_model):
@@ -84,7 +92,7 @@ def _judge_head(matrices: Any, k: int, gain: float, d_model: int) -> str:
     if bool(((scores - expected).abs() <= allowed).all()):
         far = _scores(matrices, k, gain, d_model, first=FAR)
         if bool(((far - expected).abs() <= allowed).all()):
-            return ""
+            return _judge_far_apart(matrices, k, gain, d_model)
         return (
             f"all scores are right at positions 0 to {TOKENS - 1}, but not from {FAR:,} on. Is "
             "your block the same whatever p?"
@@ -106,6 +114,26 @@ def _judge_head(matrices: Any, k: int, gain: float, d_model: int) -> str:
     )
 
 
+def _judge_far_apart(matrices: Matrices, k: int, gain: float, d_model: int) -> str:
+    """Say where scores of distant keys are wrong, by which even the slowest hand is judged."""
+    positions = torch.arange(TOKENS, dtype=torch.float64)
+    keys, queries = (sinusoidal_table(positions + first, d_model) for first in (0, DISTANT))
+    W_q, W_k = (W.detach().cpu().double() for W in matrices)
+    exact = torch.block_diag(*_blocks(k * sinusoidal_frequencies(d_model)))
+    scores = (queries @ W_q.T) @ (keys @ W_k.T).T / d_model**0.5
+    expected = gain * queries @ (keys @ exact.T).T / d_model**0.5
+    errors = (scores - expected).abs()
+    if bool((errors <= 1e-5 * gain * d_model**0.5 / 2).all()):  # of the largest possible score
+        return ""
+    i, j = divmod(int(errors.argmax()), TOKENS)
+    texts = distinct_texts(scores[i, j].item(), expected[i, j].item(), (3, 6, 17))
+    return (
+        f"scores at positions 0 to {TOKENS - 1} are right, to a thousandth. But query "
+        f"{i + DISTANT:,} scores {texts[0]} with key {j}, and has to score {texts[1]}. Which hands "
+        "count at such a distance, and by how much does your matrix move them on?"
+    )
+
+
 def _with_blocks(blocks: Tensor, gain: float) -> Matrices:
     """Return matrices of a head whose keys go through these blocks."""
     W_k = torch.block_diag(*blocks)
@@ -116,6 +144,25 @@ def _only_hand_0(k: int, gain: float, d_model: int) -> Matrices:
     blocks = torch.eye(2).repeat(d_model // 2, 1, 1)
     blocks[0] = _turns(k, d_model)[0]
     return _with_blocks(blocks, gain)
+
+
+def _hands_standing_still(k: int, gain: float, d_model: int, hands: slice) -> Matrices:
+    blocks = _turns(k, d_model)
+    blocks[hands] = torch.eye(2)
+    return _with_blocks(blocks, gain)
+
+
+def _reflected(k: int, gain: float, d_model: int, upper: float = 1.0) -> Matrices:
+    """Return blocks with cosines of two signs on the diagonal, the first that of ``upper``."""
+    cos, sin = _turns(k, d_model)[:, 0].unbind(1)
+    blocks = torch.stack([upper * cos, sin, sin, -upper * cos], dim=1)
+    return _with_blocks(blocks.view(-1, 2, 2), gain)
+
+
+def _later_hands_faster(k: int, gain: float, d_model: int, dtype: torch.dtype) -> Matrices:
+    """Return blocks of k/θ. The angles are large: in another dtype they are other angles."""
+    angles = k / sinusoidal_frequencies(d_model)
+    return _with_blocks(_blocks(angles.to(dtype)).float(), gain)
 
 
 def _one_sign_lost(k: int, gain: float, d_model: int, lost: float = 1.0) -> Matrices:
@@ -155,6 +202,7 @@ def _k_times_one_step(k: int, gain: float, d_model: int) -> Matrices:
 
 
 def _both_sides_move(k: int, gain: float, d_model: int) -> Matrices:
+    """Queries move back by k, and keys on by k; the other way round if k is negative."""
     return gain * torch.block_diag(*_turns(-k, d_model)), torch.block_diag(*_turns(k, d_model))
 
 
@@ -173,7 +221,7 @@ check_looking_back = Check(
     _looking_back,
     cases=[(3, 10.0, 128), (1, 1.0, 64), (16, 4.0, 128), (0, 2.0, 66), (7, 0.5, 256)],
     judge=_judge_head,
-    effect=_scores,
+    effect=_near_and_late_scores,
     mistakes=[
         Mistake(
             "the best key is k ahead of the query: one side moves the wrong way",
@@ -202,9 +250,10 @@ check_looking_back = Check(
             lambda k, gain, d: _looking_back(k, gain**0.5, d),
         ),
         Mistake(
-            "the scores are divided by √D twice",
+            "your matrices divide the scores by √D too",
             "Who divides by √D: your matrices or the head?",
             lambda k, gain, d: _looking_back(k, gain / d**0.5, d),
+            lambda k, gain, d: _looking_back(k, gain / d, d),
         ),
         Mistake(
             "the scores are not divided by √D: your matrices undo what the head does",
@@ -215,6 +264,10 @@ check_looking_back = Check(
             "the exponent is +2m/D, so that later hands are faster",
             "How far does the last hand turn in one step, by the formula and by your code?",
             lambda k, gain, d: _with_blocks(_turns(k, d, exponent=-2.0), gain),
+            *(
+                partial(_later_hands_faster, dtype=dtype)
+                for dtype in (torch.float32, torch.float64)
+            ),
         ),
         Mistake(
             "all hands turn by the same angle",
@@ -227,6 +280,20 @@ check_looking_back = Check(
             _only_hand_0,
         ),
         Mistake(
+            "some hands stand still",
+            "How many hands has a row of width D, and which of them does your loop reach?",
+            *(
+                partial(_hands_standing_still, hands=hands)
+                for hands in (slice(-1, None), slice(-2, None), slice(0, 1))
+            ),
+            lambda k, gain, d: _hands_standing_still(k, gain, d, slice(d // 4, None)),
+        ),
+        Mistake(
+            "the blocks stand in the wrong order",
+            "Which two columns of the table belong to the fastest hand? Where is its block?",
+            lambda k, gain, d: _with_blocks(_turns(k, d).flip(0), gain),
+        ),
+        Mistake(
             "the exponent is −m/D",
             "Which hand has speed 1/100 at base 10000, by the formula and by your code?",
             lambda k, gain, d: _with_blocks(_turns(k, d, exponent=1.0), gain),
@@ -235,6 +302,11 @@ check_looking_back = Check(
             "these blocks stretch the hands: one of the two sines has the wrong sign",
             "How long is (1, 1) after your block, and (1, −1)?",
             *(partial(_one_sign_lost, lost=sign) for sign in (1.0, -1.0)),
+        ),
+        Mistake(
+            "these blocks reflect the hands: one of the two cosines has the wrong sign",
+            "At k = 0 nothing may move. What is your block then?",
+            *(partial(_reflected, upper=sign) for sign in (1.0, -1.0)),
         ),
         Mistake(
             "cosines and sines have changed places in the blocks",
@@ -251,9 +323,10 @@ check_looking_back = Check(
             lambda k, gain, d: _looking_back(1, gain, d),
         ),
         Mistake(
-            "the best key is 2k back: queries move back by k, and keys on by k",
+            "the best key is 2k away: queries and keys both move by k, and in opposite ways",
             "How far apart do the two moves bring a query and a key, together?",
             _both_sides_move,
+            lambda k, gain, d: _both_sides_move(-k, gain, d),
         ),
         Mistake(
             "the block of one step is multiplied by k",
@@ -299,6 +372,7 @@ check_looking_back = Check(
             "rows and columns of these matrices are columns of the table, and you moved them",
             "Which numbers of the vector does entry (0, 1) of W_k multiply?",
             lambda k, gain, d: (gain * torch.eye(d), torch.eye(d).roll(k, 0)),
+            lambda k, gain, d: (gain * torch.eye(d), torch.eye(d).roll(-k, 0)),
         ),
     ],
     hints=(
@@ -509,9 +583,12 @@ def _slowest_angle_in_a_whole_turn(vector: Tensor, base: float) -> int:
     return _by_angles(angles, vector, base, slowest_turns=float(angles[-1] < 0))
 
 
-def _slowest_hand_only(vector: Tensor, base: float) -> int:
+Whole = Callable[[float], int]  # makes a number whole
+
+
+def _slowest_hand_only(vector: Tensor, base: float, whole: Whole = round) -> int:
     angle, speed = _hands(vector, base)[-1]
-    return round(angle / speed)
+    return whole(angle / speed)
 
 
 def _first_turn(angle: float, speed: float) -> float:
@@ -523,9 +600,18 @@ def _fastest_hand(vector: Tensor, base: float) -> int:
     return round(_first_turn(*_hands(vector, base)[0]))
 
 
+def _fastest_angle(vector: Tensor, base: float, whole: Whole = round) -> int:
+    return whole(_hands(vector, base)[0][0])
+
+
 def _mean_of_hands(vector: Tensor, base: float) -> int:
     hands = _hands(vector, base)
     return round(sum(_first_turn(angle, speed) for angle, speed in hands) / len(hands))
+
+
+def _mean_of_angles(vector: Tensor, base: float) -> int:
+    hands = _hands(vector, base)
+    return round(sum(angle / speed for angle, speed in hands) / len(hands))
 
 
 def _turns_rounded_down(vector: Tensor, base: float) -> int:
@@ -549,6 +635,17 @@ def _with_noise(position: int, d_model: int, base: float) -> Case:
     generator = torch.Generator().manual_seed(position)
     noise = 0.2 * torch.rand(d_model, generator=generator) - 0.1
     return sinusoidal_table(torch.tensor([position]), d_model, base)[0] + noise, base
+
+
+def _with_worst_noise(position: int, d_model: int, base: float) -> Case:
+    """Return the vector of a position, with noise that turns hands 0, 1, 4, 5, … on, others back.
+
+    Each hand is off by at least 0.1 radians, so that none can be left out.
+    """
+    sin, cos = sinusoidal_table(torch.tensor([position]), d_model, base)[0].view(-1, 2).unbind(1)
+    way = torch.tensor([0.1, 0.1, -0.1, -0.1]).repeat(d_model)[: d_model // 2]
+    noisy = torch.stack([sin + way * cos.sign(), cos - way * sin.sign()], dim=1)
+    return noisy.flatten(), base
 
 
 def _from_fastest_to_slowest(vector: Tensor, base: float) -> int:
@@ -665,6 +762,15 @@ def _without_own_angle(vector: Tensor, base: float) -> int:
     return _refined_by(vector, base, lambda rough, angle: round(rough / (2 * math.pi)))
 
 
+def _angle_from_0_and_own_turns(vector: Tensor, base: float) -> int:
+    return _refined_by(
+        vector,
+        base,
+        lambda rough, angle: round(rough / (2 * math.pi)),
+        lambda angle, turns: angle % (2 * math.pi) + 2 * math.pi * turns,
+    )
+
+
 def _own_turns_cut_off(vector: Tensor, base: float) -> int:
     return _refined_by(vector, base, lambda rough, angle: int(rough / (2 * math.pi)))
 
@@ -691,6 +797,14 @@ def _mean_of_slow_hands(vector: Tensor, base: float, share: float = 0.5) -> int:
 def _every_other_hand(vector: Tensor, base: float) -> int:
     position = 0.0
     for angle, speed in reversed(_hands(vector, base)[::2]):
+        turns = round((position * speed - angle) / (2 * math.pi))
+        position = (angle + 2 * math.pi * turns) / speed
+    return round(position)
+
+
+def _without_the_slowest(vector: Tensor, base: float) -> int:
+    position = 0.0
+    for angle, speed in reversed(_hands(vector, base)[:-1]):
         turns = round((position * speed - angle) / (2 * math.pi))
         position = (angle + 2 * math.pi * turns) / speed
     return round(position)
@@ -787,6 +901,7 @@ check_tell_time = Check(
         _with_noise(77, 128, 1e4),
         _with_noise(4_999, 64, 1e4),
         _with_noise(86_028, 22, 5e5),
+        _with_worst_noise(234_567, 16, 1e6),
     ],
     rules=[
         NoSearch(
@@ -805,21 +920,35 @@ check_tell_time = Check(
             "It cannot be read exactly. How many positions is 0.1 radians of its turn? Which hand "
             "could correct that?",
             _slowest_hand_only,
+            partial(_slowest_hand_only, whole=int),
         ),
         Mistake(
             "this is what the fastest hand alone says",
             "After six or seven positions it comes round again. Which hand counts its turns?",
             _fastest_hand,
+            *(partial(_fastest_angle, whole=whole) for whole in (round, int)),
         ),
         Mistake(
             "this is the mean of what all hands say, each in its first turn",
             "Which of them are still in their first turn?",
             _mean_of_hands,
+            _mean_of_angles,
         ),
         Mistake(
             "you go from the fastest hand to the slowest",
             "Which hand says roughly where p is, and which one can only be trusted once you know?",
             _from_fastest_to_slowest,
+        ),
+        Mistake(
+            "the slowest hand is left out",
+            "Where does your rough position come from before the first hand of your loop?",
+            _without_the_slowest,
+        ),
+        Mistake(
+            "the position stays at 0",
+            "A hand makes whole turns. If fractions of a turn are counted too, what is left for "
+            "its angle to say?",
+            lambda vector, base: 0,
         ),
         Mistake(
             "the fastest hand is left out",
@@ -845,9 +974,10 @@ check_tell_time = Check(
         ),
         Mistake(
             "turns are counted from the rough value alone",
-            "A hand has turned 2.6 times, by the rough value, and stands at −0.4 turns. Which "
-            "number of whole turns goes with that angle?",
+            "A hand has turned 2.6 times, by the rough value, and stands at −0.4 turns (or at 0.6, "
+            "counted from 0). Which number of whole turns goes with that angle?",
             _without_own_angle,
+            _angle_from_0_and_own_turns,
             _own_turns_cut_off,
             _own_turns_rounded_down,
             _own_turns_rounded_down_later,

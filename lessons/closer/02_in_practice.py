@@ -114,7 +114,7 @@ plots.show(
 # %% [markdown]
 # ## Narrow and odd tables
 #
-# The lesson found the closest two of 10,000 positions for 1, 4 and 64 hands. Here are all even
+# The lesson found the closest two of 10,000 positions for 4, 6 and 64 hands. Here are all even
 # widths up to 16.
 
 # %%
@@ -424,7 +424,8 @@ print(f"time on this machine: {facts['time_ratio']:.2f} × attention without enc
 #
 # Guess first. In brackets: what the claim speaks of, and by which yardstick it is judged.
 
-# %%
+# %% tags=["plumbing"]
+# Four claims
 from course_lab.claims import Claim, Myths
 
 WIDTHS = (64, 128, 512)
@@ -436,6 +437,12 @@ def exact(text, scope):
 
 claims = {
     "C07": exact("Every position gets its own vector.", "widths 64–512, 10,000 positions, float32"),
+    "C16": Claim(
+        "The first row of the table starts 0.8415, 0.5403.",
+        scope="the row that the first token gets, in code that alternates sines and cosines",
+        evidence="exact",
+        choice="the number of the first position",
+    ),
     "C12": exact("Dimension 0 has wavelength 1.", "D = 128, in positions a turn"),
     "C13": exact(
         "At D = 512 the slowest pair has 10000^(510/512) ≈ 9540 in its denominator.",
@@ -443,7 +450,8 @@ claims = {
     ),
 }
 
-# %%
+# %% tags=["plumbing"]
+# Three more claims
 claims |= {
     "C17": exact(
         "All encodings have the same length (norm).",
@@ -461,7 +469,7 @@ claims |= {
 myths = Myths(claims)
 
 # %% tags=["plumbing"]
-# C07, C12, C13, C14, C17
+# C07, C16, C12, C13, C14, C17
 distinct = {}
 for width in WIDTHS:
     rows = sinusoidal_table(torch.arange(10_000), width)
@@ -470,6 +478,16 @@ myths.settle(
     "C07",
     {f"D = {width}": count == 10_000 for width, count in distinct.items()},
     f"Of 10,000 positions {min(distinct.values()):,} are different, at each width.",
+)
+first_rows = sinusoidal_table(torch.arange(2), 128)[:, :2]
+starts = torch.tensor([0.8415, 0.5403])
+myths.settle(
+    "C16",
+    {
+        f"counted from {position}": torch.allclose(row, starts, atol=1e-3)
+        for position, row in enumerate(first_rows)
+    },
+    "Rows 0 and 1 start " + " and ".join(f"{sin:.4f}, {cos:.4f}" for sin, cos in first_rows) + ".",
 )
 turn_of_hand_0 = wavelengths(128)[0].item()
 myths.settle("C12", {"D = 128": abs(turn_of_hand_0 - 1) < 0.01}, f"It is {turn_of_hand_0:.3f}: 2π.")
