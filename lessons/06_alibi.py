@@ -626,9 +626,9 @@ plots.show(
 # training loss to tell.) Of these, T5 and RoPE lead now at 64, and the tents trail. At
 # 1,024 ALiBi reads 0.09 worse than the steep lines, which stay level.
 #
-# So what if distance were a cost? After 1,200 steps ALiBi nearly lasts to 1,024; but a window alone
+# So what if distance were a cost? After 1,200 steps ALiBi nearly lasts to 1,024, but a window alone
 # lets RoPE last. How well a price reads depends on its shape: the two sharper ones read better than
-# ALiBi. After 12,000 steps they still do at 1,024; at 64 the tents trail.
+# ALiBi, and after 12,000 steps they still do at 1,024.
 #
 # ## Myth check
 
