@@ -127,6 +127,10 @@ MISTAKES = {
         lambda d: -1.0 * (d - torch.arange(4)[:, None]).abs(),
         "gives its best key 47 % of its weight. How sharply",
     ),
+    "the peaks of the tents, steep slopes": (
+        lambda d: -STEEP[:, None] * (d - torch.arange(4)[:, None]).abs(),
+        "Head 4 gives its best key",
+    ),
     "twice the same, which wins": (
         lambda d: -2.0 * (d - torch.tensor([0, 1, 1, 2])[:, None]).abs(),
         "does not tell why",
