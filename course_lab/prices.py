@@ -3,6 +3,7 @@
 import copy
 import math
 from collections.abc import Sequence
+from statistics import fmean
 
 import torch
 from jaxtyping import Float
@@ -244,7 +245,7 @@ def scored(
     Args:
         price: the class, or an encoding of it that was trained.
         losses: of each seed, at 64 and at 512 bytes, in nats a byte.
-        steep: of each seed, that of the steep lines at 64.
+        steep: of the steep lines at 64 bytes, a seed each; the means are compared.
         models: of each seed, the trained model.
     """
     weights = price_by_distance(price).softmax(-1)
@@ -267,11 +268,15 @@ def scored(
             f"{nailed} of {len(weights)} heads put all their weight on one key, whatever the "
             "bytes: there q · k does nothing."
         )
-    won = [near < other - GAIN for (near, _), other in zip(losses, steep, strict=True)]
+    mean, yardstick = fmean(near for near, _ in losses), fmean(steep)
+    won = mean < yardstick - GAIN
     level = [far < near + RISE for near, far in losses]
     lines.append(
-        f"below the steep lines by more than {GAIN}: in {sum(won)} of {len(won)} seeds; "
-        f"no rise of {RISE} up to {READ} bytes: in {sum(level)} of {len(level)}"
+        f"loss at {TRAINED}, means: yours {mean:.2f}, the steep lines' {yardstick:.2f} "
+        f"({len(steep)} seeds); below by more than {GAIN}: {'yes' if won else 'no'}"
+    )
+    lines.append(
+        f"rise of less than {RISE} up to {READ} bytes: in {sum(level)} of {len(level)} seeds"
     )
     attend = all(map(heads_that_attend, models))
     if any(reads_ahead(model) for model in models):
@@ -279,12 +284,12 @@ def scored(
             "… Not yet. What the model says at a byte changes with a later byte. By which way does "
             "a query see what it is to foretell?"
         )
-    elif all(won) and all(level) and not attend:
+    elif won and all(level) and not attend:
         lines.append(
             "… Not yet. The losses would do, but no head attends: other bytes move no weight. How "
             "many points of score apart may two keys be, for q · k to decide between them?"
         )
-    elif all(won) and all(level):
+    elif won and all(level):
         lines.append("✓ Your price beats the steep lines, and lasts.")
         far = _weight_far_away(weights)
         if (price_by_distance(price)[:, 0] == -math.inf).any():

@@ -40,6 +40,8 @@ hidden = offsets > 0  # the causal mask
 # %% [markdown]
 # ## Heads as pictures
 #
+# Heads are counted from 0 here.
+#
 # - 8 heads, head 0, then head 7. Which has an entropy near the largest possible?
 # - 12 heads: go through heads 6 to 9. What happens to the slope?
 # - Tick "symmetric": where is the other half of the weight?
@@ -235,12 +237,13 @@ for steps, name, label in (
 #
 # ## A pair out, a price in
 #
-# Would a trained model take a price? SmolLM2-135M knows positions by RoPE (lesson 05): queries and
-# keys turn, in 32 pairs. What the slow pair 23 adds to a score, on the average, falls with distance
-# in most of 270 heads.
+# Would a trained model take a price? SmolLM2-135M-Instruct, in 4 bits, knows positions by RoPE
+# (lesson 05): queries and keys turn, in 32 pairs. What the slow pair 23 adds to a score, on the
+# average, falls with distance in most of 270 heads.
 #
 # So we *stop* its turning, and each head pays a straight **line** in its place: the one nearest to
-# its own curve, measured at other places than the texts read. The first token is free.
+# its own curve, measured at other places than the texts read (documentation, code, licences). The
+# first token is free.
 
 # %%
 losses = data.results("real_prices").pivot(index=["length", "text"], columns="way", values="loss")
@@ -362,14 +365,14 @@ plots.show(
 
 # %% [markdown]
 # **Look:** one mean line in all heads takes back more than half in each text, another head's about
-# half at most, and a price without distance nothing at 2,048. If the first token pays, three
-# quarters or more of the cost stay at 2,048, about a quarter at 4,096: many heads rest on it.
+# half at most, and a price without distance nothing at 2,048. If the first token pays too, at 2,048
+# hardly more than a quarter is taken back: many heads rest on it.
 #
 # ## A model without a price
 #
-# RoPE has no price on all distances. Has a model with RoPE made one? SmolLM2-135M (30 layers of 9
-# heads) read three texts of 8,192 tokens, and we kept what its last 32 queries did at 64, 128 …
-# 8,192 keys.
+# RoPE has no price on all distances. Has a model with RoPE made one? SmolLM2-135M-Instruct (30
+# layers of 9 heads) read our documentation from three places, 8,192 tokens each, and we kept what
+# its last 32 queries did at 64, 128 … 8,192 keys.
 
 # %%
 guess = widgets.predict_number(
@@ -419,9 +422,8 @@ plots.show(
 # %% [markdown]
 # **Look:** 128 times as many keys, and the mean entropy grows by a third of what $\log n$ does. So
 # near keys weigh more here too. Pair 23 charges for distance in most heads. But few heads are level
-# *and* near. More are level because they rest on one far key, the first token, which ALiBi would
-# charge most of all. [More suspects](07_more_suspects.ipynb) looks at
-# it.
+# *and* near. More of the level ones rest on one far key, the first token, which ALiBi would charge
+# most of all. [More suspects](07_more_suspects.ipynb) looks at it.
 
 # %% [markdown]
 # **Back:** [lesson 06](../06_alibi.ipynb). **Next:**
