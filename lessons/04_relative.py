@@ -278,8 +278,8 @@ print(moved - moved[:, None])  # j − i: a row for each query, a column for eac
 # ## Straight lines
 #
 # So numbers keep what they have found, but they missed place 3. Can offsets name a place inside the
-# text at all? One head cannot give key 3 the largest weight from each query: from query 4, offset
-# $-1$ must beat $-2$; from query 5, $-2$ must beat $-1$. Can several heads together?
+# text at all? One head of numbers cannot give key 3 the largest weight from each query: from query
+# 4, offset $-1$ must beat $-2$; from query 5, $-2$ must beat $-1$. Can several heads together?
 #
 # The head that found place 0 has nearly a straight line (dashed above). Let a head add just that: a
 # slope $m$ times the distance $i - j$. If its scores hold nothing else, its weights are
@@ -359,14 +359,14 @@ pd.DataFrame(rows).set_index("asked for")
 
 # %% [markdown]
 # **Look:** slopes 2 and 1 name place 1, always. Both like key 0 best. Subtract enough of the steep
-# one to cancel key 0, and key 1 is on top. Places are a **ladder** from the edge: in this table
-# each takes a slope more.
+# one to cancel key 0: key 1 wins. Places are a **ladder** from the edge; here each takes a
+# slope more.
 #
-# **Exercise 1 ★★★ Single out.** The explorer serves all queries, nearly. Now take the *last* of n
-# queries alone, and be exact. The sum at a key is each head's weight there times its factor, added
-# up. Two heads make it 0 at key 0 and 1 at key 1; three, 0 at keys 0 and 1, and 1 at key 2; and so
-# on. Later keys are free. Write `single_out(slopes, n)`: from `slopes` (heads,), float64, all
-# different, the factors (heads,).
+# **Exercise 1 ★★★ Single out.** The explorer serves all queries. Now take only the *last* of n, and
+# be exact. The sum at a key is each head's weight there times its factor, added up. Two heads make
+# it 0 at key 0 and 1 at key 1; three, 0 at keys 0 and 1, and 1 at key 2; and so on. Later keys are
+# free. Write `single_out(slopes, n)`: from `slopes` (heads,), float64, all different, the factors
+# (heads,).
 
 
 # %% tags=["stub"]
@@ -452,13 +452,13 @@ plots.show(
 # **Look:** with the winning slopes given, training ends about where *counting alone* does: naming
 # the commonest token so far, whatever its place. (Why, and what more steps bring: *up the ladder*.)
 #
-# Numbers that are learned get farther, and in two layers farther still, though not to 98 % in every
-# seed. Can more than a number be said of an offset?
+# Numbers that are learned get farther, in two layers farther still. Not every seed gets to 98 %.
+# Can more than a number be said of an offset?
 #
 # ## A vector for each offset
 #
-# A number favours an offset whatever the words are. Should a word not have a say in how far to
-# look? Shaw et al. (2018) learn two *vectors* for each offset, $a^K$ and $a^V$:
+# A number favours an offset whatever the words are. Shaw et al. (2018) learn two *vectors* for each
+# offset instead, $a^K$ and $a^V$:
 #
 # $$s_{ij} = \frac{q_i \cdot (k_j + a^K_c)}{\sqrt d}, \qquad
 # y_i = \sum_j w_{ij}\,(v_j + a^V_c), \qquad c = \operatorname{clip}(j - i, -k, k)$$
@@ -477,8 +477,8 @@ def literal(q, table):  # (n, d) and (2k + 1, d) → (n, n), unscaled
 
 # %% [markdown]
 # In the sum $y_i$ the vector $a^V$ tells *where* a value was found. That is door 4. By it a first
-# layer can write into each token how far it is from the edge, and a second can look for that. (Three
-# trained models do: *up the ladder*.)
+# layer can write into each token how far it is from the edge, and a second can look for that.
+# (Three trained models do: *up the ladder*.)
 #
 # Offsets are clipped, so that a table of $2k + 1$ vectors does for any length. What does that cost?
 
@@ -577,8 +577,8 @@ plots.show(
 
 # %% [markdown]
 # **Look:** so why not say "three to the left"? Left: it survives a move, and two of Shaw's layers
-# name place 3, in each of three seeds. Named places are lost. Right: it costs more. From $n = d$
-# tokens on there are more scores than numbers in the positions' vectors.
+# name place 3, in each of three seeds. Named places are lost. Right: it costs more. Past $n = d$
+# tokens there are more scores than numbers in the positions' vectors.
 #
 # That is little beside the $n^2 d$ products of $q \cdot k$. But each score of each layer needs its
 # own, though only $2n - 1$ offsets differ. (Exercise 2, an idea of Huang et al. 2018, arXiv
@@ -627,7 +627,7 @@ myths.settle(
 # - Places are named from the text's edge: the farthest earlier key is place 0.
 # - From there straight slopes climb, by algebra: two name place 1, four place 3.
 # - Given those four, 1,500 steps of Adam did not, in one layer. Two of Shaw's layers learned it.
-# - An offset belongs to a query and a key: $n^2$ scores without a mask, but $2n - 1$ offsets.
+# - An offset belongs to a query and a key: $n^2$ scores, though only $2n - 1$ differ.
 #
 # **Read next:** Shaw et al. 2018, arXiv 1803.02155; Raffel et al. 2019, 1910.10683.
 #

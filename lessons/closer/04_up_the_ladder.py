@@ -30,7 +30,6 @@ from course_lab import figures, widgets
 from course_lab.checks.lesson04 import check_single_out
 from course_lab.straight_heads import (
     best_readout,
-    counted,
     keys_asked,
     newton_step,
     share_right,
@@ -171,7 +170,9 @@ for query in range(3, 9):
 # below, too, and more steps; and algebra once more, with its weights rounded.
 
 # %% tags=["plumbing"]
-# Three rungs, five ways
+# Three rungs, four ways
+from course_lab.straight_heads import counted
+
 runs = data.results("place_tasks")
 
 
@@ -219,7 +220,7 @@ ax.axhline(0.98, color="0.5", linestyle=":")
 ax.text(3.45, 0.965, "98 %", ha="right", va="top", fontsize=9, color="0.35")
 ax.set(xlim=(0.5, 3.5), ylim=(0.15, 1.05), ylabel="right answers, a mark a seed")
 ax.set_xticks(list(RUNGS), [f"place {place}\n{place + 1} slopes" for place in RUNGS])
-ax.set_title("Algebra climbs to place 3; neither rounding nor Adam follows")
+ax.set_title("Algebra names place 3; Adam does not, nor weights in bfloat16")
 ax.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), fontsize=9)
 plots.show(
     fig,
@@ -306,8 +307,8 @@ for (encoding, task), of in everywhere.groupby(["encoding", "task"], sort=False)
 #
 # ## How do two of Shaw's layers name place 3?
 #
-# In layer 2 of lesson 04's three models a head gives key 3 almost all its weight, from each query. By
-# its offset? After training we take the offsets out of layer 2's scores.
+# In layer 2 of lesson 04's three models a head gives key 3 almost all its weight, from each query.
+# By its offset? After training we take the offsets out of layer 2's scores.
 
 # %%
 guess = widgets.predict(
