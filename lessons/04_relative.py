@@ -17,7 +17,7 @@
 # After this lesson you can
 #
 # - tell attention how far away a key is, by a number or by a vector;
-# - say which places offsets can name, and which of them training finds;
+# - say which places offsets can name, and whether training finds them;
 # - write Shaw's scores without their large tensor.
 #
 # **Time:** {minutes}. **Builds on:** attention with a causal mask, which hides later tokens.
@@ -35,7 +35,7 @@ device = course_lab.start(doors=["bias", "values"], title="Lesson 04: relative")
 #
 # An **offset** is $j - i$: where key $j$ stands, seen from query $i$. So $-1$ is the token before,
 # and $-3$ is three to the left. Without its sign it is a **distance**. The plainest way to tell
-# attention an offset is a number: each head learns one for each offset, and adds it to the score.
+# attention an offset is a number. Each head learns one for each offset, and adds it to the score.
 
 # %%
 import torch
@@ -54,14 +54,16 @@ class NumberByOffset(PositionalEncoding):
 
 
 # %% [markdown]
-# A text is nine random tokens of five kinds. A small causal model, one layer with two heads, is
-# trained for 150 steps, its numbers five times as fast as the rest, to name
+# What can a model find with such numbers alone? A text is nine random tokens of five kinds. We
+# train a small causal model, one layer with two heads, for 150 steps. It learns one of three tasks:
+# to name
 #
 # - the token **before** each token;
 # - the token at **place 0**, from every token;
 # - the token at **place 3**, from there on.
 #
-# A **place** counts from the text's first token. (Nine runs take about half a minute.)
+# A **place** counts from the text's first token, which is place 0. (Nine runs, three of each task,
+# take about half a minute.)
 
 # %%
 from course_lab import widgets
@@ -152,48 +154,52 @@ plots.show(
 )
 
 # %% [markdown]
-# **Look:** it does find place 0. On the right a head likes each farther key more, and the farthest
-# *is* place 0. **The edge of the text is a place.** Place 3 is at no edge.
+# **Look:** it learns the token before, and place 0, too. For place 0 (right) a head likes each
+# farther key more, and the farthest key *is* place 0. **The edge of the text is a place.** Place 3
+# is at no edge, and this model misses it.
 #
 # ## Move the text
 #
-# Encodings so far add a vector to the word at position $i$: a row of a learned table, or sinusoids.
-# Trained as above, both learn all three tasks. So why not name the places?
+# Then why not name the places? Sinusoids do, and so does a learned table: they add a vector to the
+# token at position $i$. Trained as above, both learn all three tasks.
 #
-# Now each model reads such texts 50 positions on. A token keeps its *place*; its **position**, the
-# number that the model is given, is 50 higher. (*Counting alone* sees no order: it names the
-# commonest token before the query, or the query's own if asked for it.)
+# But a text need not begin at position 0. Now each text stands 50 positions on. A token keeps its
+# *place*; its **position**, the number that the model is given, is 50 higher.
 
-# %% tags=["plumbing", "picture"]
-# The grid
+# %%
+guess = widgets.predict(
+    "Three models were trained at positions 0 to 8: learned table, sinusoids, a number for each "
+    "offset. Which still name the token before, 50 positions on (98 % right in each of 3 seeds)?",
+    ["all three: it is still one to the left", "sinusoids and numbers", "numbers alone"],
+)
+
+
+# %%
+def moved_share(model, task):
+    """The share right of 500 new texts that stand 50 positions on."""
+    generator = torch.Generator().manual_seed(9)
+    texts = TASKS[task](length=9, vocab_size=5, batch=500, generator=generator)
+    return tasks.accuracy(model, texts.to(device), torch.arange(9, device=device) + 50)
+
+
+# %% tags=["plumbing"]
+# The answer: the grid
 import itertools
 
 from course_lab import figures
-from course_lab.straight_heads import counted, keys_asked
 from course_utils.texts import data
 
 runs = data.results("place_tasks")
 
 
-def rows_of(encoding, layers=1, heads=4, steps=1500, task="place 3", starts=0):
+def rows_of(encoding, layers=1, heads=4, steps=1500, task="place 3"):
     """The runs of one setting, one row a seed."""
     setting = {"encoding": encoding, "layers": layers, "heads": heads, "steps": steps, "task": task}
-    setting["starts"] = starts
+    setting["starts"] = 0  # every text of the training begins at position 0
     return runs[(runs[list(setting)] == list(setting.values())).all(axis=1)]
 
 
-def moved_share(model, task):
-    """The share right of 500 new texts that stand 50 positions on."""
-    generator = torch.Generator().manual_seed(9)
-    rows = TASKS[task](length=9, vocab_size=5, batch=500, generator=generator)
-    return tasks.accuracy(model, rows.to(device), torch.arange(9, device=device) + 50)
-
-
-ROWS = {  # steps, and the last start of a training text
-    "learned table": ("learned", 150, 0),
-    "sinusoids": ("sinusoidal", 150, 0),
-    "learned table, trained\nat all of these positions": ("learned", 1500, 55),
-}
+ROWS = {"learned table": "learned", "sinusoids": "sinusoidal"}  # as the table of runs has them
 titles = {"accuracy": "at positions 0 to 8", "moved": "moved to positions 50 to 58"}
 
 
@@ -206,34 +212,35 @@ RECORDED = {  # the tasks, as the table of runs calls them
 
 def worst(row, task, column):
     """The share right in the worst seed."""
-    encoding, steps, starts = ROWS[row]
-    recorded = rows_of(encoding, heads=2, steps=steps, task=RECORDED[task], starts=starts)
+    recorded = rows_of(ROWS[row], heads=2, steps=150, task=RECORDED[task])
     return recorded[column].min()
 
 
-many_texts = torch.randint(5, (100_000, 9), generator=torch.Generator().manual_seed(0))
-counting = [counted(keys_asked(place, 9), many_texts) for place in (None, 0, 3)]
 of_numbers = {
     "accuracy": [min(right for _, right in trained[task]) for task in TASKS],
     "moved": [min(moved_share(model, task) for model, _ in trained[task]) for task in TASKS],
 }
 grids = {
     column: torch.tensor(
-        [
-            counting,
-            of_numbers[column],
-            *([worst(row, task, column) for task in TASKS] for row in ROWS),
-        ]
+        [of_numbers[column], *([worst(row, task, column) for task in TASKS] for row in ROWS)]
     )
     for column in titles
 }
-names = ("counting alone", "a number for each offset", *ROWS)
-fig, axes = plt.subplots(1, 2, figsize=(9.5, 3.8), sharey=True)
+names = ("a number for each offset", *ROWS)
+before_moved = dict(zip(names, grids["moved"][:, 0].tolist(), strict=True))
+keeps = [name for name in names if before_moved[name] >= 0.98]
+guess.reveal(
+    "all three: it is still one to the left"
+    if len(keeps) == 3
+    else "sinusoids and numbers"
+    if "sinusoids" in keeps
+    else "numbers alone"
+)
+fig, axes = plt.subplots(1, 2, figsize=(9.5, 2.8), sharey=True)
 for ax, (column, title) in zip(axes, titles.items(), strict=True):
     look = {"form": ".2f", "signed": False, "limit": 1, "title": title}
     image = figures.numbered(ax, grids[column], names, list(TASKS), **look)
-    for edge in (1, 2):
-        ax.axhline(edge, color="white", linewidth=4)
+    ax.axhline(1, color="white", linewidth=4)
 axes[1].tick_params(left=False)
 fig.colorbar(image, ax=axes, label="right answers, worst seed", shrink=0.8)
 fig.suptitle("When a text moves, offsets answer as before")
@@ -245,46 +252,41 @@ with torch.no_grad():  # a number for each offset: the same output 50 positions 
 described = "; ".join(
     f"{title}: "
     + ", ".join(
-        f"{name} {' '.join(f'{right:.2f}' for right in row)}".replace("\n", " ")
+        f"{name} {' '.join(f'{right:.2f}' for right in row)}"
         for name, row in zip(names, grids[column].tolist(), strict=True)
     )
     for column, title in titles.items()
 )
 plots.show(
     fig,
-    "Share of right answers in three tasks (before, place 0, place 3): of who counts alone, and of "
-    f"four models, worst of three seeds. {described}. The last was trained for 1,500 steps on "
-    "texts that start anywhere from 0 to 55, so that all rows to 63 learned; the others for 150 "
-    "steps at 0 to 8. The rows below the second white line are recorded runs.",
+    "Share of right answers in three tasks (before, place 0, place 3) of three models, worst of "
+    f"three seeds. {described}. Blind guessing has 0.20. The rows below the white line are "
+    "recorded runs.",
 )
 
 # %% [markdown]
-# **Look:** fifty positions on, a table and sinusoids trained at 0 to 8 lose even the token before.
-# The last row's table was trained at all positions. It keeps the token before, and place 0, which
-# has the edge. But it misses place 3 in both panels: its positions no longer tell the place.
-#
-# Numbers for offsets answer as before, since no offset has changed:
+# **Look:** fifty positions on, the table and the sinusoids lose all three tasks. (A table trained
+# at all these positions: [up the ladder](closer/04_up_the_ladder.ipynb).) Numbers for offsets
+# answer as before, since no offset has changed. A scheme that sees of positions only $j - i$ is
+# **relative**.
 
 # %%
 moved = torch.arange(4) + 50
 print(moved - moved[:, None])  # j − i: a row for each query, a column for each key
 
 # %% [markdown]
-# A scheme that sees of positions only $j - i$ is **relative**.
-#
 # ## Straight lines
 #
-# So why say anything else? The fear: offsets alone cannot name a place. Ours missed place 3. Can
-# one head give key 3 the largest weight, from each query? By numbers it cannot: from query 4,
-# offset $-1$ must beat $-2$; from query 5, $-2$ must beat $-1$. Could several heads do it, added
-# up? (After one head an MLP could: *up the ladder*.)
+# So numbers keep what they have found, but they missed place 3. Can offsets name a place inside the
+# text at all? One head of numbers cannot give key 3 the largest weight from each query: from query
+# 4, offset $-1$ must beat $-2$; from query 5, $-2$ must beat $-1$. Can several heads together?
 #
-# The head that finds place 0 has nearly a straight line (dashed above). Let a head's number be one:
-# slope $m$ times the distance $i - j$. If scores hold nothing else, its weights are
+# The head that found place 0 has nearly a straight line (dashed above). Let a head add just that: a
+# slope $m$ times the distance $i - j$. If its scores hold nothing else, its weights are
 #
 # $$\frac{e^{m(i-j)}}{\sum_{j' \le i} e^{m(i-j')}} = \frac{e^{-mj}}{\sum_{j' \le i} e^{-mj'}}$$
 #
-# $e^{mi}$ cancels! The query's place is gone from the top; the key's *place* $j$ is left.
+# $e^{mi}$ cancels! The query's place is gone from the top. The key's *place* $j$ is left.
 
 # %%
 distance = torch.arange(8, -1, -1.0)  # of the last query to keys 0 to 8
@@ -304,10 +306,11 @@ guess = widgets.predict(
 )
 
 # %% [markdown]
-# The explorer finds the factors, by least squares: at each query the heads' weights times their
-# factors should add up to 1 at the key asked for, and to 0 at the others, as nearly as they can.
-# Both heads have slope 2, so one is wasted. Move a slope: how high does the gold bar get? Make it
-# gentle: when does it break? Then try place 2. How many heads does it take?
+# The explorer finds the factors. At each query the heads' weights times their factors should add up
+# to 1 at the key asked for, and to 0 at the others, as nearly as they can (least squares).
+#
+# Both heads begin with slope 2, so one is wasted. Move a slope: how high does the gold bar get?
+# Make it gentle: when does it break? Then ask for place 2. How many heads does it take?
 
 # %%
 from course_lab import explorers
@@ -318,7 +321,7 @@ explorers.ladder()
 # The answer
 import pandas as pd
 
-from course_lab.straight_heads import best_readout, share_right, straight_weights
+from course_lab.straight_heads import best_readout, keys_asked, share_right, straight_weights
 
 texts = torch.randint(5, (1000, 9))
 silence = torch.zeros(1000, 9, 5, dtype=torch.float64)
@@ -355,14 +358,15 @@ for place, slopes in ((place, slopes) for place, of in tried.items() for slopes 
 pd.DataFrame(rows).set_index("asked for")
 
 # %% [markdown]
-# **Look:** slopes 2 and 1 name place 1, always; 2 and 0.25 do not. Both like key 0 best. Subtract
-# enough of the steep one to cancel key 0: key 1 is on top. Places are a **ladder**: each takes
-# a fitting slope more here, and larger factors.
+# **Look:** slopes 2 and 1 name place 1, always. Both like key 0 best. Subtract enough of the steep
+# one to cancel key 0: key 1 wins. Places are a **ladder** from the edge; here each takes a
+# slope more.
 #
-# **Exercise 1 ★★★ Single out.** The explorer fits all queries. Make the *last* query's sum exact.
-# With two heads it is 0 at key 0 and 1 at key 1; with three, 0 at keys 0 and 1, 1 at key 2. Write
-# `single_out(slopes, n)` for any number of heads and n keys: from `slopes` (heads,), float64, all
-# different, the factors (heads,). (Beyond key heads − 1 the sum may be anything.)
+# **Exercise 1 ★★★ Single out.** The explorer serves all queries. Now take only the *last* of n, and
+# be exact. The sum at a key is each head's weight there times its factor, added up. Two heads make
+# it 0 at key 0 and 1 at key 1; three, 0 at keys 0 and 1, and 1 at key 2; and so on. Later keys are
+# free. Write `single_out(slopes, n)`: from `slopes` (heads,), float64, all different, the factors
+# (heads,).
 
 
 # %% tags=["stub"]
@@ -387,8 +391,8 @@ check_single_out(single_out)
 # %% [markdown]
 # ## Will training climb?
 #
-# So four heads *can* name place 3. Will a model learn to? We give it the slopes of the table's last
-# row, fixed. It has to learn all else, in 1,500 steps of Adam.
+# So four straight lines *can* name place 3. Will a model learn to? One layer is given the four
+# slopes of the table's last row, fixed. It has to learn all else, in 1,500 steps of Adam.
 
 # %%
 guess = widgets.predict(
@@ -398,7 +402,10 @@ guess = widgets.predict(
 
 
 # %% tags=["plumbing"]
-# The answer, and the rungs below
+# The answer, beside numbers that are learned
+from course_lab.straight_heads import counted
+
+
 def shares_right(encoding, **setting):
     """The shares of right answers, one a seed."""
     return rows_of(encoding, **setting)["accuracy"].to_numpy()
@@ -412,65 +419,52 @@ guess.reveal(
     if given.min() >= 0.9
     else "60 to 90 %"
 )
-adam = {
-    steps: {
-        place: shares_right("given slopes", heads=place + 1, steps=steps, task=f"place {place}")
-        for place in RUNGS
-    }
-    for steps in (1500, 5000)
+many_texts = torch.randint(5, (100_000, 9), generator=torch.Generator().manual_seed(0))
+counting = counted(keys_asked(3, 9), many_texts)
+climbs = {
+    "the four slopes given,\none layer": given,
+    "a number for each offset,\none layer": shares_right("number by offset"),
+    "a number for each offset,\ntwo layers": shares_right("number by offset", layers=2, heads=2),
 }
-ways = {"algebra": {place: [by_hand(slopes, place)[1]] for place, slopes in RUNGS.items()}} | {
-    f"Adam, {steps:,} steps": {place: of for place, of in shares.items() if len(of)}
-    for steps, shares in adam.items()
-}
-by_counting = {place: counted(keys_asked(place, 9), many_texts) for place in RUNGS}
-fig, ax = plt.subplots(figsize=(7, 3.4))
-looks = (("D", "black", "full"), ("o", "C1", "full"), ("o", "C1", "none"))
-for shift, ((name, shares), (marker, color, fill)) in enumerate(
-    zip(ways.items(), looks, strict=True)
-):
-    points = [(place + 0.15 * shift - 0.15, share) for place, of in shares.items() for share in of]
-    style = {"color": color, "fillstyle": fill, "alpha": 0.8, "label": name}
-    ax.plot(*zip(*points, strict=True), marker, **style)
-for place, share in by_counting.items():
-    ax.plot([place - 0.3, place + 0.3], [share] * 2, "--", color="0.4")
-    if place == 1:
-        ax.text(place, share - 0.02, "counting alone", ha="center", va="top", fontsize=9)
-ax.axhline(0.98, color="0.5", linestyle=":")
-ax.text(3.45, 0.965, "98 %", ha="right", va="top", fontsize=9, color="0.35")
-ax.set(xticks=list(RUNGS), xlim=(0.5, 3.5), ylim=(0.3, 1.05))
-ax.set_xticks(list(RUNGS), [f"place {place}\n{place + 1} slopes" for place in RUNGS])
-ax.set_ylabel("right answers, a dot a seed")
-ax.set_title("Algebra climbs to place 3, 5,000 steps of Adam do not")
-ax.legend(loc="center left", bbox_to_anchor=(0.01, 0.65), fontsize=9)
+fig, ax = plt.subplots(figsize=(7.5, 2.8))
+for row, right in enumerate(climbs.values()):
+    heights = row + torch.linspace(-0.2, 0.2, len(right))
+    ax.plot(right, heights, "o", color="C1")
+ax.set_yticks(range(len(climbs)), list(climbs))
+for share, what in ((counting, "counting alone"), (0.98, "98 %")):
+    ax.axvline(share, color="0.5", linestyle=":")
+    above = {"ha": "center", "va": "bottom", "fontsize": 9, "color": "0.35"}
+    ax.text(share, -0.55, what, **above)
+ax.set(ylim=(len(climbs) - 0.5, -0.5), xlim=(0.38, 1.03))
+ax.set_xlabel("right answers at place 3 after 1,500 steps, a dot a seed")
+ax.set_title("One layer does not climb to place 3, two come nearer", pad=20)
 plots.show(
     fig,
-    "Right answers at places 1, 2 and 3 with two, three and four given slopes, a dot a seed. "
+    "Right answers at place 3 after 1,500 steps of models with four heads in all, a dot a seed: "
     + "; ".join(
-        f"{name}: "
-        + ", ".join(f"place {place} {min(of):.2f} to {max(of):.2f}" for place, of in shares.items())
-        for name, shares in ways.items()
+        f"{name} {right.min():.2f} to {right.max():.2f}".replace("\n", " ")
+        for name, right in climbs.items()
     )
-    + ". Dotted: 98 %. Dashed: counting alone, "
-    + ", ".join(f"{share:.2f}" for share in by_counting.values())
-    + ".",
+    + f". Dotted: counting alone, {counting:.2f}, and 98 %.",
 )
 
 # %% [markdown]
-# **Look:** training climbs to place 1 in 1,500 steps, and to place 2 in 5,000, in most seeds. At
-# place 3 even 5,000 end near what counting alone gets. (In 1,500 steps Adam misses the four factors
-# even where nothing else is learned: [up the ladder](closer/04_up_the_ladder.ipynb).)
+# **Look:** with the winning slopes given, training ends about where *counting alone* does: naming
+# the commonest token so far, whatever its place. (Why, and what more steps bring: *up the ladder*.)
+#
+# Numbers that are learned get farther, in two layers farther still. Not every seed gets to 98 %.
+# Can more than a number be said of an offset?
 #
 # ## A vector for each offset
 #
-# One layer of numbers did not bring training to place 3, here in 1,500 steps. Would vectors? Shaw
-# et al. (2018) learn two for each offset, one for keys and one for values:
+# A number favours an offset whatever the words are. Shaw et al. (2018) learn two *vectors* for each
+# offset instead, $a^K$ and $a^V$:
 #
 # $$s_{ij} = \frac{q_i \cdot (k_j + a^K_c)}{\sqrt d}, \qquad
 # y_i = \sum_j w_{ij}\,(v_j + a^V_c), \qquad c = \operatorname{clip}(j - i, -k, k)$$
 #
-# The query's word has a say in which offsets it looks at. And door 4, $a^V$, tells the sum *where*
-# something was found. The score's second part is:
+# $q_i$, $k_j$, $v_j$ and the weights $w_{ij}$ are attention's own. In the score the query meets
+# $a^K$ as it meets a key, so its word chooses offsets. Here is this product, not yet divided:
 
 
 # %%
@@ -481,34 +475,26 @@ def literal(q, table):  # (n, d) and (2k + 1, d) → (n, n), unscaled
     return (q[:, None] * vectors).sum(-1)
 
 
-# %% tags=["plumbing"]
-# Its large tensor, and what shares a vector
-size = f"{4 * 1024**2 * 64 // 2**20} MiB"  # float32
-print(f"1,024 tokens, d = 64: `vectors` fills {size}")
-clipped = (torch.arange(7) - torch.arange(7)[:, None]).clamp(-2, 2)
-fig, ax = plt.subplots(figsize=(4.6, 3.6))
-look = {"form": ".0f", "signed": True, "limit": 4, "equal": True}
-figures.numbered(ax, clipped.float(), range(7), range(7), **look)
-stairs = [(0, 2), (1, 2), (1, 3), (2, 3), (2, 4), (3, 4), (3, 5), (4, 5), (4, 6), (5, 6), (5, 7)]
-ax.plot(*zip(*stairs, strict=True), color="black", linewidth=2.5)
-for query in range(7):  # later keys
-    ax.axhspan(query, query + 1, (query + 1) / 7, 1, color="0.85", alpha=0.75, zorder=2)
-ax.set(title="From k = 2 on earlier keys share a vector", xlabel="key", ylabel="query")
-plots.show(
-    fig,
-    "The number c of the vector for each of seven queries and keys, clipped at −2 and 2: a "
-    "diagonal each. Past the black steps, at the lower left, all share −2. Grey: later keys, "
-    "which a causal mask hides; there all from 2 on share 2.",
-)
+# %% [markdown]
+# In the sum $y_i$ the vector $a^V$ tells *where* a value was found. That is door 4. By it a first
+# layer can write into each token how far it is from the edge, and a second can look for that.
+# (Three trained models do: *up the ladder*.)
+#
+# Offsets are clipped, so that a table of $2k + 1$ vectors does for any length. What does that cost?
+
+# %%
+print((torch.arange(6) - torch.arange(6)[:, None]).clamp(-2, 2))  # c for six tokens, k = 2
+print(f"1,024 tokens, d = 64: `vectors` fills {4 * 1024**2 * 64 // 2**20} MiB")  # float32
 
 # %% [markdown]
-# **Look:** from $k$ on (the black steps) all offsets of a side share a vector. T5 (Raffel et al.
-# 2019) has numbers again; its far offsets share them in **buckets**. (These, Transformer-XL and
-# DeBERTa: [term by term](closer/04_term_by_term.ipynb).)
+# From $k$ on all offsets of a side share a vector: that is what *clip* does. T5 (Raffel et al.
+# 2019) has numbers again, and its far offsets share them in **buckets**. (More of T5,
+# Transformer-XL and DeBERTa: [term by term](closer/04_term_by_term.ipynb).)
 #
-# **Exercise 2 ★★ Without the large tensor.** `vectors` grows with $n^2 d$. Write
+# **Exercise 2 ★★ Without the large tensor.** `vectors` holds $n^2 d$ numbers. Write
 # `shaw_from_scratch(q, table)`: what `literal` returns, in PyTorch, with no array of more than
-# $4n^2$ numbers (for $2k + 1 \le 4n$), no loops, and no `torch.vmap`.
+# $4n^2$ numbers. (Measured with 40 queries and at most 33 rows of `table`.) No loops, and no
+# `torch.vmap`.
 
 
 # %% tags=["stub"]
@@ -528,13 +514,13 @@ def shaw_from_scratch(q, table):
 check_shaw(shaw_from_scratch)
 
 # %% [markdown]
-# ## A second layer
+# ## The price
 #
-# Do Shaw's vectors climb to place 3? Or does it take a second layer? Each model has four heads, in
-# one layer or in two. (Shaw's $k$ is 16: nothing is clipped.)
+# Do two of Shaw's layers name place 3, and survive a move? And what does it cost? A position's
+# vector is added once a token. An offset belongs to a query *and* a key, so it enters every score.
 
-# %% tags=["plumbing"]
-# Vectors, and a second layer; and whether `literal` and door 4 are the library's
+# %% tags=["plumbing", "picture"]
+# What a move leaves, and what it costs; and whether `literal` and door 4 are the library's
 from course_utils.encodings.functional import offset_matrix, shaw_scores, shaw_values
 
 q, table = torch.randn(12, 16), torch.randn(9, 16)
@@ -543,134 +529,60 @@ w = literal(q, table).softmax(-1)
 door_4 = (w[..., None] * table[offsets.clamp(-4, 4) + 4]).sum(1)  # (n, d)
 assert torch.allclose(literal(q, table), shaw_scores(q, table, offsets), atol=1e-4)
 assert torch.allclose(door_4, shaw_values(w, table, offsets), atol=1e-4)
-SCHEMES = {  # as the table of runs calls them
-    "a number for each offset": ("number by offset", "C1"),
-    "Shaw": ("shaw", plots.identity("shaw").colour),
+SCHEMES = {  # of the table of runs; and the colour
+    "learned table": (rows_of("learned", heads=2), plots.identity("learned").colour),
+    "sinusoids": (rows_of("sinusoidal", heads=2), plots.identity("sinusoidal").colour),
+    "Shaw, two layers": (rows_of("shaw", layers=2, heads=2), plots.identity("shaw").colour),
 }
-shares = {
-    (scheme, layers): shares_right(encoding, layers=layers, heads=4 // layers)
-    for scheme, (encoding, _) in SCHEMES.items()
-    for layers in (1, 2)
-}
-names = [f"{scheme}, {('one layer', 'two layers')[layers - 1]}" for scheme, layers in shares]
-fig, ax = plt.subplots(figsize=(7.5, 2.8))
-for row, ((scheme, _), right) in enumerate(shares.items()):
-    heights = row + torch.linspace(-0.2, 0.2, len(right))
-    ax.plot(right, heights, "o", color=SCHEMES[scheme][1])
-ax.set_yticks(range(len(names)), names)
-for share, what in ((counting[-1], "counting alone"), (0.98, "98 %")):
-    ax.axvline(share, color="0.5", linestyle=":")
-    above = {"ha": "center", "va": "bottom", "fontsize": 9, "color": "0.35"}
-    ax.text(share, -0.55, what, **above)
-ax.set(ylim=(len(names) - 0.5, -0.5), xlim=(0.45, 1.03))
-ax.set_xlabel("right answers at place 3 after 1,500 steps, a dot a seed")
-ax.set_title("Two of Shaw's layers name place 3", pad=20)
-plots.show(
-    fig,
-    "Right answers at place 3 after 1,500 steps of models with four heads, a dot a seed: "
-    + "; ".join(
-        f"{name} {right.min():.2f} to {right.max():.2f}"
-        for name, right in zip(names, shares.values(), strict=True)
-    )
-    + f". Dotted: counting alone, {counting[-1]:.2f}, and 98 %.",
-)
-
-# %% [markdown]
-# **Look:** two of Shaw's layers name place 3, in each of three seeds; with numbers two of three
-# fall short. No single layer here does in 1,500 steps. (More steps: *up the ladder*.)
-#
-# How do Shaw's two layers do it? In layer 2 a head gives key 3 almost all its weight, from each
-# query. By its offset? After training we take the offsets out of layer 2's scores.
-
-# %%
-guess = widgets.predict(
-    "What weight does that head still give key 3, from queries 3 to 8, in each of 3 seeds?",
-    ["under 0.4: layer 2 has lost its way", "0.4 to 0.9", "over 0.9: it did not need them"],
-)
-
-# %% tags=["plumbing"]
-# The answer: key 3's weight where layer 2 lacks something
-changes = {
-    "as trained": "key_weight",
-    "layer 2's scores without offsets": "no_offsets",
-    "layer 1's scores without offsets": "no_first_keys",
-    "layer 1 without door 4": "no_first_values",
-}
-two_layers = rows_of("shaw", layers=2, heads=2)
-key_3 = {
-    name: [[float(weight) for weight in row.split()] for row in two_layers[column]]
-    for name, column in changes.items()
-}
-left = [weight for row in key_3["layer 2's scores without offsets"] for weight in row]
-guess.reveal(
-    "over 0.9: it did not need them"
-    if min(left) > 0.9
-    else "under 0.4: layer 2 has lost its way"
-    if max(left) < 0.4
-    else "0.4 to 0.9"
-)
-fig, ax = plt.subplots(figsize=(7.5, 3))
-for row, of_seeds in enumerate(key_3.values()):
-    shown = [weight for weights in of_seeds for weight in weights]
-    heights = row + torch.linspace(-0.25, 0.25, len(shown))
-    ax.plot(shown, heights, "o", color=plots.identity("shaw").colour, alpha=0.4, markersize=4)
-ax.set_yticks(range(len(key_3)), list(key_3))
-ax.set(ylim=(len(key_3) - 0.5, -0.5), xlim=(0, 1.05))
-ax.set_xlabel("weight of key 3 in layer 2, a dot a query and seed")
-ax.set_title("Layer 1's door 4 writes the place, layer 2 reads it")
-plots.show(
-    fig,
-    "Key 3's mean weight in layer 2 of Shaw's two layers, from queries 3 to 8, in the head where "
-    "it is largest, three seeds: "
-    + "; ".join(
-        f"{name} {min(map(min, rows)):.2f} to {max(map(max, rows)):.2f}"
-        for name, rows in key_3.items()
-    )
-    + ".",
-)
-
-# %% [markdown]
-# **Look:** without offsets in its scores, layer 2 still finds key 3. So it knows the key by what
-# layer 1 wrote there, and that came through door 4: without it key 3 is lost. In layer 1 query $i$
-# sums up the $a^V$ of offsets 0 to $-i$, so that each place gets another sum. The edge of the text
-# again!
-#
-# ## The price
-#
-# So why not say "three to the left"? It survives a move, and two layers can name places with it.
-# But a position is added once a token. An offset belongs to a query *and* a key, and enters each
-# score.
-
-# %% tags=["plumbing"]
-# How many numbers tell positions
+fig, (left, right) = plt.subplots(1, 2, figsize=(11, 3.6), width_ratios=(1, 0.8))
+for row, (of_scheme, color) in enumerate(SCHEMES.values()):
+    heights = row + torch.linspace(-0.2, 0.2, len(of_scheme))
+    left.plot(of_scheme["accuracy"], heights, "o", color=color, fillstyle="none", markersize=9)
+    left.plot(of_scheme["moved"], heights, "o", color=color, markersize=5)
+left.plot([], [], "o", color="0.4", fillstyle="none", markersize=9, label="where it was trained")
+left.plot([], [], "o", color="0.4", markersize=5, label="50 positions on")
+left.legend(loc="lower center", bbox_to_anchor=(0.5, 1.08), ncols=2, frameon=False, fontsize=9)
+left.axvline(0.98, color="0.5", linestyle=":")
+left.set_yticks(range(len(SCHEMES)), list(SCHEMES))
+left.set(ylim=(len(SCHEMES) - 0.5, -0.5), xlim=(0.15, 1.05))
+left.set_xlabel("right answers at place 3, a dot a seed")
+left.set_title("Offsets survive a move …")
 d = 64
 n = torch.arange(1, 1025)
 curves = {
-    "products of q · k, needed anyway: n² × d": (n * n * d, "0.6", "--"),
-    "scores that get an offset's number: n²": (n * n, "C1", "-"),
-    "numbers of the added vectors: n × d": (n * d, "0.45", "-"),
-    "different offsets: 2n − 1": (2 * n - 1, "black", "-"),
+    "offsets: n² scores": (n * n, "C1"),
+    "positions: n × d": (n * d, "0.45"),
+    "different offsets: 2n − 1": (2 * n - 1, "black"),
 }
-fig, ax = plt.subplots(figsize=(7, 3.6))
-for name, (numbers, color, dashes) in curves.items():
-    ax.loglog(n, numbers, dashes, color=color)
-    ax.text(1150, numbers[-1], f"{name}\n{numbers[-1]:,}", color=color, va="center", fontsize=9)
-ax.set(xlabel=f"tokens n (right: n = {len(n):,}, d = {d})", xlim=(1, 1024))
-ax.set_ylabel("numbers added,\none head of one layer")
-ax.set_title("An offset enters n² scores, a position n words")
+for name, (numbers, color) in curves.items():
+    right.loglog(n, numbers, color=color)
+    right.text(1200, numbers[-1], f"{name}\n{numbers[-1]:,}", color=color, va="center", fontsize=9)
+right.set(xlabel=f"tokens n, up to {len(n):,} (d = {d})", xlim=(1, 1024))
+right.set_ylabel("numbers added,\none head of one layer")
+right.set_title("… and enter n² scores")
 plots.show(
     fig,
-    f"What one head of one layer takes for 1 to {len(n):,} tokens, no mask, d = {d}, both axes "
-    f"logarithmic; solid, numbers added. Below n = {d} the scores are fewer than the vectors' "
-    f"numbers. At {len(n):,}: "
-    + "; ".join(f"{name}, {numbers[-1]:,}" for name, (numbers, *_) in curves.items())
-    + ".",
+    "Left, right answers at place 3 where the models were trained and 50 positions on, 1,500 steps,"
+    " three seeds: "
+    + "; ".join(
+        f"{name} {of['accuracy'].min():.2f} to {of['accuracy'].max():.2f}, then "
+        f"{of['moved'].min():.2f} to {of['moved'].max():.2f}".replace("\n", " ")
+        for name, (of, _) in SCHEMES.items()
+    )
+    + f". Dotted: 98 %. Right, both axes logarithmic: numbers added in one head of one layer for 1 "
+    f"to {len(n):,} tokens, no mask, d = {d}. At {len(n):,}: "
+    + "; ".join(f"{name}, {numbers[-1]:,}" for name, (numbers, _) in curves.items())
+    + f". Below n = {d} the scores are fewer than the positions' numbers.",
 )
 
 # %% [markdown]
-# **Look:** beside the $d$ products of a score its number is little. Exercise 2 (an idea of Huang et
-# al. 2018, 1809.04281) takes the factor $d$ from the memory of Shaw's scores; the products keep it.
-# Yet only $2n - 1$ offsets differ.
+# **Look:** so why not say "three to the left"? Left: it survives a move, and two of Shaw's layers
+# name place 3, in each of three seeds. Named places are lost. Right: it costs more. Past $n = d$
+# tokens there are more scores than numbers in the positions' vectors.
+#
+# That is little beside the $n^2 d$ products of $q \cdot k$. But each score of each layer needs its
+# own, though only $2n - 1$ offsets differ. (Exercise 2, an idea of Huang et al. 2018, arXiv
+# 1809.04281, frees the memory of Shaw's scores of the factor $d$.)
 #
 # ## Exercises
 #
@@ -711,12 +623,11 @@ myths.settle(
 # %% [markdown]
 # ## In five lines
 #
-# - An offset is told by a number (T5) or a vector (Shaw, in the sum, too); it survives a move.
-# - The farthest earlier key is place 0. The edge of the text is a place.
-# - Straight slopes climb from there, here with one head more for each place.
-# - Four given slopes name place 3 by algebra, not by 5,000 steps of Adam here. Two of Shaw's
-#   layers learn it: one writes places (door 4), one reads.
-# - An offset belongs to a score: $n^2$ without a mask, though only $2n - 1$ offsets occur.
+# - An offset is told by a number (T5) or a vector (Shaw, in the sum, too). It survives a move.
+# - Places are named from the text's edge: the farthest earlier key is place 0.
+# - From there straight slopes climb, by algebra: two name place 1, four place 3.
+# - Given those four, 1,500 steps of Adam did not, in one layer. Two of Shaw's layers learned it.
+# - An offset belongs to a query and a key: $n^2$ scores, though only $2n - 1$ differ.
 #
 # **Read next:** Shaw et al. 2018, arXiv 1803.02155; Raffel et al. 2019, 1910.10683.
 #

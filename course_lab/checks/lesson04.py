@@ -865,6 +865,18 @@ def _key_0_alone(
     return answer
 
 
+def _first_head_cancels(scaled: bool) -> Callable[[Tensor, int], Tensor]:
+    """Return an answer in which the first head cancels key 0 for all others, which stay as is."""
+
+    def answer(slopes: Tensor, n: int) -> Tensor:
+        weights, factors = _last_weights(slopes, n), torch.ones_like(slopes)
+        if len(slopes) > 1:
+            factors[0] = -weights[1:, 0].sum() / weights[0, 0]
+        return factors / (factors @ weights[:, len(slopes) - 1]) if scaled else factors
+
+    return answer
+
+
 def _gentlest(slopes: Tensor) -> int:
     return int(slopes.argmin())
 
@@ -1250,6 +1262,8 @@ check_single_out = Check(
             _key_0_alone(scaled_at=lambda heads: min(heads - 1, 1)),
             _key_0_alone(shared=False, scaled_at=lambda heads: heads - 1),
             _key_0_alone(_gentlest, scaled_at=lambda heads: heads - 1),
+            _first_head_cancels(scaled=True),
+            _first_head_cancels(scaled=False),
             _in_a_chain,
             _last_pair(scaled=True),
             _last_pair(scaled=False),
