@@ -600,7 +600,7 @@ def test_a_leak_that_training_turns_on_is_found_before(kind):
 
 
 class PeekLate(PeekFromZero):
-    """Counts its calls, and reads the next byte where the count is late."""
+    """Adds a vector of the byte itself; it counts its calls, and late ones get the next byte's."""
 
     def count(self):
         self.passes = getattr(self, "passes", 0) + 1
@@ -610,8 +610,7 @@ class PeekLate(PeekFromZero):
         return self.count() > 150
 
     def embed(self, x, positions, tokens=None):
-        late = self.is_late()
-        return super().embed(x, positions, tokens) if late else x + 0 * self.vectors.sum()
+        return x + self.vectors[tokens.roll(-int(self.is_late()), dims=1)].to(x)
 
 
 class PeekLateByABuffer(PeekLate):
@@ -638,11 +637,11 @@ class PeekAfterManyTexts(PeekLate):
     """Keeps the texts that it has seen: reading the same one again changes nothing."""
 
     def embed(self, x, positions, tokens=None):
-        if not hasattr(self, "texts"):
-            self.texts = set()
-        self.texts.add(tuple(tokens.flatten().tolist()))
-        late = len(self.texts) > 150
-        return PeekFromZero.embed(self, x, positions, tokens) if late else x + 0 * self.vectors[0]
+        self.texts = {*getattr(self, "texts", ()), tuple(tokens.flatten().tolist())}
+        return super().embed(x, positions, tokens)
+
+    def is_late(self):
+        return len(self.texts) > 150
 
 
 class PeekVeryLate(PeekLate):
@@ -744,6 +743,20 @@ class PeekByItsOwnChance(PeekVeryLate):
 )
 def test_a_leak_that_waits_for_later_calls_is_found(kind):
     assert not clinic.sound(clinic.properties(kind))
+
+
+class OwnHelper(PeekFromZero):
+    """Its parent has an embed, too, which names no helper."""
+
+    def rolled(self, tokens):
+        return tokens
+
+    def embed(self, x, positions, tokens=None):
+        return x + self.vectors[self.rolled(tokens)].to(x)
+
+
+def test_a_helper_of_a_method_that_replaces_a_parents_is_no_unknown_door():
+    assert doors(clinic.layer(OwnHelper(64, 4))) == ""
 
 
 def test_what_changes_from_call_to_call_is_named():

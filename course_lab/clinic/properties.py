@@ -157,17 +157,17 @@ def doors(examined: MultiHeadAttention) -> str:
     written = [
         kind for kind in kinds if not kind.__module__.startswith(("course_utils", "course_lab"))
     ]
-    methods = {
-        name: member
+    methods = [
+        (name, member)
         for kind in written
         for name, member in vars(kind).items()
         if inspect.isfunction(member)
-    }
-    for name in methods:
+    ]
+    for name in dict.fromkeys(name for name, _ in methods):
         is_known = name.startswith("__") or (
             hasattr(PositionalEncoding, name) and name != "forward"
         )
-        others = (method for other, method in methods.items() if other != name)
+        others = (method for other, method in methods if other != name)
         if is_known or any(name in names_in(method.__code__) for method in others):
             continue
         plain_name = name.strip("_").lower()
