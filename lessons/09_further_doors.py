@@ -295,7 +295,7 @@ plots.show(
 # %% [markdown]
 # **Look:** the mean of equal words is that word, so the mask tells nothing here. The *start mark*
 # leaks as in lesson 01: of $n$ tokens so far it is about one in $n$. Words that differ leak, too,
-# on average: the mean of many is shorter than that of few (Chi et al. 2023). Real text shrinks less:
+# on average: the mean of many is shorter than of few (Chi et al. 2023). Real text shrinks less:
 # its bytes come again.
 #
 # Exercise 1 makes a leak exact. Handing positions over is simpler.
