@@ -147,10 +147,10 @@ plots.show(
 )
 
 # %% [markdown]
-# **Look:** the border is painted, the middle is not. With the other two the page keeps one shade,
-# trained or not. So the zeros are a *leak*: they are unlike this page, and each layer carries news
-# of them one pixel inwards. (Islam et al. 2020 found it in well-known image networks. Borders may
-# leak [in other ways](closer/09_leaks.ipynb), too.)
+# **Look:** the border is painted, the middle is not. With the other two the page keeps one shade.
+# So the zeros are a *leak*: beside the border a pixel reads 0 where all others read 0.5, and each
+# layer carries that difference one pixel inwards. (Islam et al. 2020 found it in well-known image
+# networks. Borders may leak [in other ways](closer/09_leaks.ipynb), too.)
 #
 # Press ▶, and the picture paints itself. Then take another padding.
 
@@ -295,8 +295,8 @@ plots.show(
 # %% [markdown]
 # **Look:** the mean of equal words is that word, so the mask tells nothing here. The *start mark*
 # leaks as in lesson 01: of $n$ tokens so far it is about one in $n$. Words that differ leak, too,
-# on average: the more, the shorter their mean (Chi et al. 2023). Real text shrinks less: its bytes
-# come again.
+# on average: the mean of many is shorter than of few (Chi et al. 2023). Real text shrinks less:
+# its bytes come again.
 #
 # Exercise 1 makes a leak exact. Handing positions over is simpler.
 #
@@ -368,20 +368,21 @@ plots.show(
 # %% [markdown]
 # **Look:** counted row by row, the patch below seems much further away than the one to the right.
 # Two numbers make a page of it, with a *cross*: the halves are added, and along its own row a patch
-# agrees fully in one of them. *Axial* RoPE turns half of the pairs by the row, half by the column.
-# Its scores are such sums, too: DINOv3 lives with the cross. Exercise 2 mends it.
+# agrees fully in one of them. Exercise 2 mends it. *Axial* RoPE, as in DINOv3, turns half of the
+# pairs by the row, half by the column. Its scores are such sums, too:
 
 # %% tags=["plumbing"]
 # The page of axial RoPE
 from course_utils.encodings import Places, create
 from course_utils.encodings.grid import AxialRotary
 
-q, k = torch.randn(2, 1, 1, 1, 64, device=device).expand(2, 1, 1, 256, 64)  # one query, one key
+q, k = torch.randn(2, 200, 1, 1, 64, device=device).expand(2, 200, 1, 256, 64)  # 200 pairs
 patches = Places(torch.arange(256, device=device), torch.arange(256, device=device))
 turned_q, turned_k = AxialRotary(64, 1, 16).to(device).rotate(q, k, patches)
-page = (turned_k[0, 0] @ turned_q[0, 0, mine]).view(16, 16)
-assert torch.allclose(page, page[8:9] + page[:, 8:9] - page[8, 8], atol=1e-4)
-print("axial RoPE, any query and key: a number for the row plus a number for the column")
+scores = (turned_k[:, 0] @ turned_q[:, 0, mine, :, None]).view(200, 16, 16)
+sums = scores[:, 8:9] + scores[:, :, 8:9] - scores[:, 8:9, 8:9]
+assert torch.allclose(scores, sums, atol=1e-3)
+print("axial RoPE, 200 queries and keys: a number for the row plus a number for the column")
 
 # %% [markdown]
 # ## A count of content
@@ -558,7 +559,7 @@ plots.show(
 # ways. (Lesson 07 takes them apart.) The price loses little.
 #
 # So a position should be what is asked for: an edge, a row and a column, so many tokens or
-# sentences ago. And it should still mean the same at the length that you will read.
+# sentences ago. How it is put decides, too: measure at the length that you will read.
 #
 # ## Exercises
 

@@ -1,8 +1,10 @@
 """The clinic: each fault is there, tests are graded on it, encodings keep to their properties."""
 
+import functools
 import importlib
 import itertools
 import math
+import random
 from functools import partial
 
 import pytest
@@ -595,6 +597,211 @@ class PeekAfterManyPasses(PeekFromZero):
 def test_a_leak_that_training_turns_on_is_found_before(kind):
     complaints = clinic.properties(kind)
     assert complaints["causal"] and not clinic.sound(complaints)
+
+
+class PeekLate(PeekFromZero):
+    """Adds a vector of the byte itself; it counts its calls, and late ones get the next byte's."""
+
+    def count(self):
+        self.passes = getattr(self, "passes", 0) + 1
+        return self.passes
+
+    def is_late(self):
+        return self.count() > 150
+
+    def embed(self, x, positions, tokens=None):
+        return x + self.vectors[tokens.roll(-int(self.is_late()), dims=1)].to(x)
+
+
+class PeekLateByABuffer(PeekLate):
+    def __init__(self, d_model, n_heads):
+        super().__init__(d_model, n_heads)
+        self.register_buffer("seen", torch.zeros(()))
+
+    def count(self):
+        self.seen += 1
+        return int(self.seen)
+
+
+class PeekLateInTraining(PeekLate):
+    def count(self):
+        return super().count() if self.training else getattr(self, "passes", 0)
+
+
+class PeekNowAndThen(PeekLate):
+    def is_late(self):
+        return self.count() % 97 == 0
+
+
+class PeekAfterManyTexts(PeekLate):
+    """Keeps the texts that it has seen: reading the same one again changes nothing."""
+
+    def embed(self, x, positions, tokens=None):
+        self.texts = {*getattr(self, "texts", ()), tuple(tokens.flatten().tolist())}
+        return super().embed(x, positions, tokens)
+
+    def is_late(self):
+        return len(self.texts) > 150
+
+
+class PeekVeryLate(PeekLate):
+    """No battery calls it as often."""
+
+    def is_late(self):
+        return self.count() > 1e6
+
+
+class PeekByItsClass(PeekVeryLate):
+    total = 0
+
+    def count(self):
+        PeekByItsClass.total += 1
+        return PeekByItsClass.total
+
+
+TOTALS = []
+COUNTER = itertools.count()
+
+
+class PeekByAList(PeekVeryLate):
+    def count(self):
+        TOTALS.append(0)
+        return len(TOTALS)
+
+
+class PeekByACounter(PeekVeryLate):
+    def count(self):
+        return next(COUNTER)
+
+
+def _tally():
+    _tally.calls = getattr(_tally, "calls", 0) + 1
+    return _tally.calls
+
+
+class PeekByAFunction(PeekVeryLate):
+    def count(self):
+        return _tally()
+
+
+class PeekByADefault(PeekVeryLate):
+    def count(self, total=[0]):  # noqa: B006, the fault
+        total[0] += 1
+        return total[0]
+
+
+def _by_a_closure():
+    calls = 0
+
+    def count(self):
+        nonlocal calls
+        calls += 1
+        return calls
+
+    return type("PeekByAClosure", (PeekVeryLate,), {"count": count})
+
+
+class PeekByChance(PeekVeryLate):
+    def is_late(self):
+        return random.random() < 1e-6
+
+
+class PeekByTorchsChance(PeekVeryLate):
+    def is_late(self):
+        return bool(torch.rand(()) < 1e-6)
+
+
+class PeekByItsOwnChance(PeekVeryLate):
+    def __init__(self, d_model, n_heads):
+        super().__init__(d_model, n_heads)
+        self.dice = random.Random(0)
+
+    def is_late(self):
+        return self.dice.random() < 1e-6
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        PeekLate,
+        PeekLateByABuffer,
+        PeekLateInTraining,
+        PeekNowAndThen,
+        PeekAfterManyTexts,
+        PeekVeryLate,
+        PeekByItsClass,
+        PeekByAList,
+        PeekByACounter,
+        PeekByAFunction,
+        PeekByADefault,
+        _by_a_closure(),
+        PeekByChance,
+        PeekByTorchsChance,
+        PeekByItsOwnChance,
+    ],
+    ids=lambda kind: kind.__name__,
+)
+def test_a_leak_that_waits_for_later_calls_is_found(kind):
+    assert not clinic.sound(clinic.properties(kind))
+
+
+class OwnHelper(PeekFromZero):
+    """Its parent has an embed, too, which names no helper."""
+
+    def rolled(self, tokens):
+        return tokens
+
+    def embed(self, x, positions, tokens=None):
+        return x + self.vectors[self.rolled(tokens)].to(x)
+
+
+def test_a_helper_of_a_method_that_replaces_a_parents_is_no_unknown_door():
+    assert doors(clinic.layer(OwnHelper(64, 4))) == ""
+
+
+def test_what_changes_from_call_to_call_is_named():
+    assert "passes" in clinic.properties(PeekVeryLate)["batch = alone"]
+    assert "random" in clinic.properties(PeekByChance)["batch = alone"]
+
+
+_tables = {}
+
+
+@functools.cache
+def _kept_slopes(n_heads):
+    return 2.0 ** -torch.arange(1, n_heads + 1)
+
+
+class Memo(PositionalEncoding):
+    """Keeps what it has computed, in four places: nothing that it returns depends on it."""
+
+    def __init__(self, d_model, n_heads):
+        super().__init__(d_model, n_heads)
+        self.register_buffer("row", torch.zeros(n_heads, 0), persistent=False)
+        self.biases, self.last = {}, None
+
+    def bias_by_offset(self, offsets):
+        self.last = offsets.clone()
+        if len(offsets) > self.row.shape[1]:
+            self.row = torch.ones(self.n_heads, len(offsets))
+        key = tuple(offsets.tolist())
+        if key not in self.biases:
+            _tables[len(key)] = offsets.abs()
+            self.biases[key] = -_kept_slopes(self.n_heads)[:, None] * _tables[len(key)]
+        return self.biases[key] * self.row[:, : len(offsets)]
+
+
+class NoiseInTraining(PositionalEncoding):
+    """Draws in training, as dropout does, and not when it reads."""
+
+    def embed(self, x, positions, tokens=None):
+        return x + torch.randn(x.shape[-1]).to(x) if self.training else x
+
+
+@pytest.mark.parametrize("kind", [Memo, NoiseInTraining])
+def test_what_keeps_its_results_or_draws_in_training_alone_is_sound(kind):
+    complaints = clinic.properties(kind)
+    assert clinic.sound(complaints), complaints
 
 
 def test_a_switch_that_turns_the_other_way_is_found_too():

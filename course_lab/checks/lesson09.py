@@ -279,6 +279,16 @@ def _distance_from_the_corner(rows: Tensor, columns: Tensor, d_model: int) -> Te
     return sinusoidal_table((rows.square() + columns.square()).float().sqrt(), d_model, 100.0)
 
 
+def _squared_distance_from_the_corner(rows: Tensor, columns: Tensor, d_model: int) -> Tensor:
+    return sinusoidal_table(rows.square() + columns.square(), d_model, 100.0)
+
+
+def _distance_from_the_middle(rows: Tensor, columns: Tensor, d_model: int) -> Tensor:
+    """Codes of the distance from patch (8, 8), mine in the lesson's picture."""
+    squares = (rows - 8).square() + (columns - 8).square()
+    return sinusoidal_table(squares.float().sqrt(), d_model, 100.0)
+
+
 def _row_by_row(rows: Tensor, columns: Tensor, d_model: int) -> Tensor:
     return sinusoidal_table(rows * (columns.max() + 1) + columns, d_model, 100.0)
 
@@ -541,9 +551,11 @@ check_round_codes = Check(
             _random_waves,
         ),
         Mistake(
-            "this is the distance from the corner, not of two patches from each other",
-            "Which patches are as far from the corner as (3, 4)? Do they lie together?",
+            "this is the distance from one point, not of two patches from each other",
+            "Which patches are as far from that point as (3, 4)? Do they lie together?",
             _distance_from_the_corner,
+            _squared_distance_from_the_corner,
+            _distance_from_the_middle,
         ),
         Mistake(
             "patches are counted row by row, so the one below is far away",

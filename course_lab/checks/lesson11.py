@@ -680,11 +680,14 @@ check_anywhere = Check(
             lambda layer, start: float(_apart(layer, start).max()),
         ),
         Mistake(
-            "it has not as many positions as words",
-            "torch.arange(n) holds n positions. How many words has your text, and which positions "
-            "have they at start?",
+            "it has not a position for each word",
+            "A layer takes a tensor of positions, and torch.arange(n) holds n of them. How many "
+            "words has your text, and which positions have they at start?",
             lambda layer, start: layer(clinic.words(layer, n=16), torch.arange(start))[1] is None,
-            raises="positions must have one entry for each|parameter 'positions'",
+            lambda layer, start: layer(clinic.words(layer, n=16), start)[1] is None,
+            lambda layer, start: layer(clinic.words(layer, n=16), start=start)[1] is None,
+            raises="positions must (have one entry for each|be a tensor)|parameter 'positions'"
+            "|keyword argument 'start'",
         ),
         Mistake(
             "it returns a truth for each weight",

@@ -11,17 +11,24 @@ import copy
 import difflib
 import inspect
 import itertools
+import random
 import re
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from types import CodeType
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from course_lab.clinic.layers import layer, words
+from course_lab.clinic.reachable_state import (
+    names_in,
+    reachable_state,
+    shared_generators,
+    short_name,
+)
 from course_utils.attention import MultiHeadAttention
 from course_utils.attention.kv_cache import KVCache
 from course_utils.devices import isolated_rng
@@ -40,6 +47,7 @@ STARTS = {  # of these texts, by their length: they tile all positions, 37 shuff
 SHIFTS = (1000, 8000)  # positions by which a text is moved
 VOCABULARY = 256  # ids of tokens, for encodings that look at them
 CROWDS = ((130, 96), (64, 64), (8, 64), (8, 512))  # texts in one batch, tokens of each
+ROUNDS = 100  # readings of a text, with another between, that ask whether it is still the same
 ROUNDING = 1e-4  # in an output of size 1: more than float32 loses, less than a fault changes
 NO_GRADIENT = 1e-9  # float64's rounding leaves far less
 DOOR_METHODS = (*DOORS, "bias_by_offset")
@@ -149,18 +157,18 @@ def doors(examined: MultiHeadAttention) -> str:
     written = [
         kind for kind in kinds if not kind.__module__.startswith(("course_utils", "course_lab"))
     ]
-    methods = {
-        name: member
+    methods = [
+        (name, member)
         for kind in written
         for name, member in vars(kind).items()
         if inspect.isfunction(member)
-    }
-    for name in methods:
+    ]
+    for name in dict.fromkeys(name for name, _ in methods):
         is_known = name.startswith("__") or (
             hasattr(PositionalEncoding, name) and name != "forward"
         )
-        others = (method for other, method in methods.items() if other != name)
-        if is_known or any(name in _names_in(method.__code__) for method in others):
+        others = (method for other, method in methods if other != name)
+        if is_known or any(name in names_in(method.__code__) for method in others):
             continue
         plain_name = name.strip("_").lower()
         nearest = difflib.get_close_matches(plain_name, DOOR_METHODS, n=1, cutoff=0.8)
@@ -189,7 +197,7 @@ def _unread_number(
     name near another class's is one.
     """
     members = [member for kind in kinds for member in vars(kind).values()]
-    read = set().union(*(_names_in(m.__code__) for m in members if inspect.isfunction(m)))
+    read = set().union(*(names_in(m.__code__) for m in members if inspect.isfunction(m)))
     if {"getattr", "vars", "__dict__"} & read:  # it may be read by a name that is computed
         return ""
     for kind in written:
@@ -228,14 +236,8 @@ def _hides_bias_by_offset(kind: type[PositionalEncoding], written: Sequence[type
     if kind.bias_by_offset is PositionalEncoding.bias_by_offset:
         return False
     owner = next(parent for parent in kind.__mro__ if "bias" in vars(parent))
-    calls = _names_in(kind.bias.__code__) if owner in written else {"bias_by_offset"}
+    calls = names_in(kind.bias.__code__) if owner in written else {"bias_by_offset"}
     return not {"bias_by_offset", "super"} & calls
-
-
-def _names_in(code: CodeType) -> set[str]:
-    """The names that a function's code uses, in functions within it too."""
-    inner = (constant for constant in code.co_consts if isinstance(constant, CodeType))
-    return set(code.co_names).union(*map(_names_in, inner))
 
 
 def keeps_its_arguments(examined: MultiHeadAttention) -> str:
@@ -443,6 +445,73 @@ def forgets(examined: MultiHeadAttention) -> str:
     return ""
 
 
+def keeps_no_count(examined: MultiHeadAttention) -> str:
+    """A text comes out the same however often the layer was called before, and on what.
+
+    It is read again and again, with other texts between, in training mode too; then twice more, and
+    nothing that the encoding can reach may change between these two, nor outside training the
+    generators of random numbers. So a count is found before it is large enough to matter, wherever
+    it is kept but in a library, in a file or in a clock. What computes once and keeps it passes.
+    """
+    x, ids = words(examined, 2, LENGTH), _english_and_random(2, LENGTH)
+    reader, calls = copy.deepcopy(examined), 0
+    fresh = {training: copy.deepcopy(examined).train(training) for training in (False, True)}
+    meant = {training: _with_the_same_draws(able, x, ids) for training, able in fresh.items()}
+    # One that draws from a generator of its own in training has no output of a text there.
+    repeats = torch.equal(meant[True], _with_the_same_draws(fresh[True], x, ids))
+    for training, rounds in ((False, ROUNDS), (True, ROUNDS), (False, 1)):
+        reader.train(training)
+        for number in range(rounds):
+            length = LENGTH + number % LENGTH
+            seed = number + ROUNDS * training
+            other = words(examined, 1, length, seed=seed), _ids(1, length, seed=seed)
+            _with_the_same_draws(reader, *other)
+            out, calls = _with_the_same_draws(reader, x, ids), calls + 2
+            gap = _gap(out, meant[training]) if repeats or not training else 0.0
+            if not gap < ROUNDING:
+                return f"after {calls} calls the output of the same text differs by up to {gap:.2g}"
+        if complaint := _what_a_call_changes(reader, x, ids):
+            return complaint
+    return ""
+
+
+def _what_a_call_changes(reader: MultiHeadAttention, x: Tensor, ids: Tensor) -> str:
+    """A complaint if reading a text once more changes what the encoding can reach."""
+    before_and_after = []
+    for _ in range(2):
+        reader(x, tokens=ids)
+        before_and_after.append(
+            (
+                reachable_state(reader.encoding, with_generators=not reader.training),
+                shared_generators(),
+            )
+        )
+    (held, drawn), (held_later, drawn_later) = before_and_after
+    for name in drawn:
+        if drawn[name] != drawn_later[name] and not reader.training:
+            return f"outside training it draws from {name}, so a text has no output of its own"
+    for name in held | held_later:
+        if name not in held or name not in held_later or held[name] != held_later[name]:
+            return (
+                f"{short_name(name)} changes whenever the same text is read again. What has an "
+                "output to do with what was read before?"
+            )
+    return ""
+
+
+def _with_the_same_draws(reader: MultiHeadAttention, x: Tensor, ids: Tensor) -> Tensor:
+    """The output; in training, from the same random numbers each time."""
+    if not reader.training:
+        return reader(x, tokens=ids)[0]
+    python, numpy = random.getstate(), np.random.get_state()  # noqa: NPY002
+    random.seed(0), np.random.seed(0)  # noqa: NPY002
+    try:
+        with isolated_rng(0):
+            return reader(x, tokens=ids)[0]
+    finally:
+        random.setstate(python), np.random.set_state(numpy)  # noqa: NPY002
+
+
 def any_dtype(examined: MultiHeadAttention, length: int = LENGTH) -> str:
     """The output has the dtype of the words; float32 agrees with float64, to 0.0001 of its size."""
     x, ids, outs = words(examined, 1, length), _english_and_random(1, length), {}
@@ -544,11 +613,13 @@ def properties(
 
     Each is tried at 12, 96 and 512 tokens, *causal* at every length from 12 to 96 and up to
     position 8,137, and in up to 130 texts at once, in training mode too; *causal* and *cache =
-    whole* in two layers. These two, *batch = alone* and *shift* are tried with the encoding's
-    parameters as they are and with two sets of moved ones, since what starts at 0 does nothing
-    there; *gradient* asks for one in any of the three. A maker that takes ``max_len`` is tried with
-    that of the lesson's training too, on texts of 12 tokens. ``maker`` is a name or a class, as for
-    ``create``. With ``causal=False`` it is examined for an encoder, which owes neither of the two.
+    whole* in two layers. *batch = alone* also asks whether an output is the same after some hundred
+    calls, and whether a call changes anything that the next one sees. These three and *shift* are
+    tried with the encoding's parameters as they are and with other ones, since what starts at 0
+    does nothing there; *gradient* asks for one in any of the three. A maker that takes ``max_len``
+    is tried with that of the lesson's training too, on texts of 12 tokens. ``maker`` is a name or a
+    class, as for ``create``. With ``causal=False`` it is examined for an encoder, which owes
+    neither *causal* nor *cache = whole*.
     Each property gets a fresh copy.
     "shift" is no duty but a promise: schemes that see places, such as sinusoids, break it and are
     right all the same. An error that the encoding raises is what is wrong with it.
@@ -583,6 +654,10 @@ def properties(
             wrong["causal"] = _or_error(_in_float64_too(leaks_in_a_crowd), copy.deepcopy(examined))
         for name, complaint in _in_two_layers(maker, sizes).items():
             wrong[name] = wrong[name] or f"in two layers, {complaint}"
+    for reader in _as_made_and_moved(examined)[:2]:
+        wrong["batch = alone"] = wrong["batch = alone"] or _or_error(
+            _in_float64_too(keeps_no_count), reader
+        )
     return wrong
 
 
