@@ -16,7 +16,7 @@
 #
 # After this lesson you can
 #
-# - measure a loss at length $n$ so that it can be compared with one at another length;
+# - compare losses at two lengths fairly;
 # - tell two suspects apart: new offsets, and too many keys;
 # - find what is wrong with a table of results.
 #
@@ -297,8 +297,8 @@ print(f"T5 with its paper's buckets, 3 seeds: {change(rows, {'read': 64}, {'read
 
 # %% [markdown]
 # **Look:** Transformer-XL alone. Six of seventeen survive. (T5 does with ranges of offsets fitted
-# to 64; with its paper's it fails.) A model that gained more from far text than it lost by it would be
-# below the line of *just cutting*: no run is. Why does RoPE fail?
+# to 64; with its paper's it fails.) A model that gained more from far text than it lost by it
+# would be below the line of *just cutting*: no run is. Why does RoPE fail?
 #
 # ## Two suspects
 #
@@ -437,13 +437,13 @@ seen.groupby("encoding")["beyond"].mean().round(2)
 # Transformer-XL learned to look away. ALiBi still looks, but its scores fall with distance, as
 # KERPLE's and Sandwich's do on the whole: a far key is a weaker one. T5 and DeBERTa clamp: to them
 # all keys 32 or more back are equally far. To none of the six is a far key something *new*. (Alone
-# it does not suffice: `shaw` clamps too, and fails.)
+# it is not enough: `shaw` clamps too, and fails.)
 #
 # ## Which of these extrapolate?
 #
-# Is there nothing to gain in far text? Ask a reader that is no network: a **table** counts how often
-# each byte followed the five before it in training, mixed with what followed the last four, three
-# and so on.
+# Is there nothing to gain in far text? Ask a reader that is no network: a **table** counts how
+# often each byte followed the five before it in training, mixed with what followed the last four,
+# three and so on.
 
 # %%
 from course_lab.ngrams import NGrams
@@ -546,9 +546,9 @@ runs = referee.published()  # all runs behind the table
 referee.table(runs).round(3)
 
 # %% [markdown]
-# "ALiBi is best: it even gains." The losses are real, but the runs were not made alike: **five
-# objections**. Here is one of the `runs`. `protocol` is how windows are laid, `judged` the
-# number of bytes whose mean the loss is, `seconds` how long training took.
+# "ALiBi is best: it even gains." The runs were not made alike: **five objections**. Here is one
+# of the `runs`. `protocol` is how windows are laid, `judged` the number of bytes whose mean the
+# loss is, `seconds` how long training took.
 
 # %%
 print(runs[0])
@@ -609,8 +609,8 @@ print(sorted(objections(runs)) if solved else "five names, once your function pa
 # %% [markdown]
 # ## The table, mended
 #
-# Each tick replaces one row by fair runs, or adds the missing one. One is made. Tick until no
-# objection is left. Who is first then? Which tick changed nothing?
+# Each tick replaces one row by fair runs, or adds the missing one. Tick until no objection is
+# left. Who is first then? Which tick changed nothing?
 
 # %%
 explorers.referee()
@@ -641,9 +641,9 @@ unclear = sum(not gap.above() and not gap.below() for gap in near)
 print(f"ALiBi, KERPLE, DeBERTa, T5: {unclear} of {len(near)} pairs are not clearly apart")
 
 # %% [markdown]
-# **Look:** first is the missing row: DeBERTa *just cut*. It does not rise, and has the lowest loss
-# at 1,024. DeBERTa's own runs were fair; ALiBi gained by its pieces. Three seeds cannot order ALiBi,
-# KERPLE, DeBERTa and T5.
+# **Look:** first is the missing row: DeBERTa *just cut*. It does not rise, and has the lowest
+# loss at 1,024. DeBERTa's own runs were fair; ALiBi gained by its pieces. Three seeds cannot
+# order ALiBi, KERPLE, DeBERTa and T5.
 
 # %% [markdown]
 # ## Myth check
