@@ -110,13 +110,16 @@ def _mean(runs: list[Run], read: int) -> float:
 def fair_table() -> pd.DataFrame:
     """The row that was missing, then all rows from fair runs in the order that was published.
 
-    Its columns are those of :func:`table`, and "±", half of the rise's 95 % interval over seeds.
+    Its columns are those of :func:`table`, "±", half of the rise's 95 % interval over seeds, and
+    "objection", what was to be said against the row as published, if anything.
     """
     short, long = ({"read": length} for length in LENGTHS)
     fair = {name: fair_runs(name) for name in table(published()).index}
     means = table([run for runs in fair.values() for run in runs] + cut_runs())
     rises = {name: change(pd.DataFrame(runs), short, long) for name, runs in fair.items()}
     means["±"] = pd.Series({name: rise.margin for name, rise in rises.items()} | {cut_name(): 0.0})
+    objections = FLAWS | {cut_name(): "cut"}
+    means["objection"] = [objections.get(name, "") for name in means.index]
     return means.loc[[cut_name(), *fair]]
 
 

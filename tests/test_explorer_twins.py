@@ -150,6 +150,7 @@ def referee(order: str, cut: bool, **ticks: bool) -> Numbers:
         "mended": mended,
         "before": ranks(published),
         "after": ranks(mended),
+        "objections": sum(not ticks.get(name, False) for name in runs_of.FLAWS) + (not cut),
     }
 
 

@@ -231,9 +231,10 @@ SENTENCES: dict[str, list[tuple[dict[str, Any], str]]] = {
         ({"heads": 4, "head": 31}, "Slope 0.0039"),  # the last of four
     ],
     "far_bands": [
-        ({}, "RoPE, seed 0, 32 near keys and those 64 to 95 back: 0.07 above keys 32 to 63"),
-        ({}, "You have tried 2 of 25 bands; the dearest so far begins 64 back."),
+        ({}, "RoPE, seed 0, 32 near keys and those 96 to 127 back: 0.81 above keys 32 to 63"),
+        ({}, "You have tried 2 of 25 bands; the dearest so far begins 96 back, and a dearer one"),
         ({"first": 304, "tried": [64, 96]}, "in the texts 0.68 to 1.69. You have tried 3 of 25"),
+        ({"first": 304}, "the dearest so far begins 304 back. Found: none is dearer."),
         ({"whole": True}, "The dearest begins 304 back."),
         ({"first": 304, "model": "Transformer-XL"}, "335 back: 0.01 above"),
     ],

@@ -51,12 +51,12 @@ def _data() -> dict[str, Any]:
 far_bands = Explorer(
     "far_bands",
     "32 near keys and a band of 32 far ones, moved away",
-    "Keys by how far back they are: the nearest 32 and a band are seen, all others hidden. Above "
+    "Find the dearest band. The nearest 32 keys and a band are seen, all others hidden. Above "
     "where the band begins, what it costs a model trained at 64 bytes, in each of six texts: its "
     "loss less that with the keys 32 to 63 back. Bands that were tried leave their means; a box "
     "shows all, another where RoPE's pair 5 stands at angles that training never showed.",
     {
-        "first": Slider(32, 416, 64, step=16, label="band begins"),
+        "first": Slider(32, 416, 96, step=16, label="band begins"),
         "model": Choice(tuple(MODELS)),
         "whole": Tick(label="all bands"),
         "turn": Tick(label="new angles of pair 5"),

@@ -35,7 +35,7 @@ referee = Explorer(
     "referee",
     "a table of results, and what is left of its ranking",
     "Left the order in which the table was published, right the order once the ticked rows have "
-    "been replaced by fair runs. Row 1 has the lowest number.",
+    "been replaced by fair runs. Row 1 has the lowest number. Tick until no objection is left.",
     {
         "order": Choice(ORDERS, label="ranked by"),
         **{name: Tick(name == "kerple", label=f"mend {name}") for name in TICKED},

@@ -7,9 +7,19 @@ const ROPE = 3, BAND = 0, NEAR = 2; // colours; RoPE's is orange in all of the c
 const isRope = (name) => name.startsWith("RoPE");
 const mean = (values) => values.reduce((sum, value) => sum + value, 0) / values.length;
 
+// Where the band begins that costs a model most: the reader is to find it.
+function dearestOf(texts) {
+  const costs = SPEC.data.firsts.map((_, place) => mean(costsAt(place, texts)));
+  return SPEC.data.firsts[costs.indexOf(Math.max(...costs))];
+}
+
 // What a model loses by a band in each text, above the first band; nats a byte.
 function costsAt(place, texts) {
   return texts.map((losses) => losses[place] - losses[0]);
+}
+
+function signed(cost) {
+  return (cost < 0 ? "" : "+") + fixed(cost, 2);
 }
 
 // Whether a band begins where the one after another does: only such two are joined by a line.
@@ -90,9 +100,11 @@ const EXPLORER = {
       const style = isRope(names[n]) ? rope : { colour: "grey" };
       panel.line(shown, costs, { width: 1.3, ...style });
     });
+    const cost = curve[shown.indexOf(first)];
     const joined = shown.flatMap((start, n) => (isNext(start, shown[n - 1]) ? [n] : [NaN, n]));
     panel.line(joined.map((n) => shown[n] ?? NaN), joined.map((n) => curve[n]),
       { colour, width: whole ? 2.4 : 1 })
+      .line([first, first], [0, cost], { colour, width: 5, fade: 0.35 })
       .dots(texts.map(() => first), texts, { colour: BAND, size: 3, hollow: true })
       .dots(shown, curve, { colour, size: 4 })
       .line([0, end], [KEY_ROW, KEY_ROW], { colour: "grey", width: 1 })
@@ -101,6 +113,8 @@ const EXPLORER = {
     const row = panel.box.top + panel.py(KEY_ROW);
     panel.write(panel.box.left + 4, row - 10, "near keys", "om-start");
     const isFar = first > end / 2; // then there is more room before the band
+    panel.write(panel.box.left + panel.px(first) + (isFar ? -9 : 9),
+      panel.box.top + panel.py(cost) + 4, signed(cost), isFar ? "om-end" : "om-start");
     panel.write(panel.box.left + panel.px(isFar ? first : first + keys) + (isFar ? -6 : 6), row - 8,
       "drag the band", isFar ? "om-end" : "om-start");
     panel.write(panel.box.left + panel.px(trained) + 4, panel.box.top + 12, "new from here on",
@@ -111,9 +125,10 @@ const EXPLORER = {
     const { firsts, keys } = SPEC.data;
     const cost = curve[shown.indexOf(first)];
     const dearest = shown[curve.indexOf(Math.max(...curve))];
+    const isFound = dearest === dearestOf(SPEC.data.losses[model]);
     const best = whole ? `The dearest begins ${dearest} back.`
       : `You have tried ${tried.length} of ${firsts.length} bands; the dearest so far begins `
-        + `${dearest} back.`;
+        + `${dearest} back${isFound ? ". Found: none is dearer." : ", and a dearer one is left."}`;
     return `${model}, 32 near keys and those ${first} to ${first + keys - 1} back: `
       + `${fixed(cost, 2)} above keys 32 to 63 back, in the texts ${fixed(Math.min(...texts), 2)} `
       + `to ${fixed(Math.max(...texts), 2)}. ${best}`;

@@ -21,6 +21,10 @@ function written(losses, order) {
   return (order === "rise" && value >= 0 ? "+" : "") + fixed(value, 3, 3);
 }
 
+function left(objections) {
+  return objections === 1 ? "1 objection left" : `${objections || "no"} objections left`;
+}
+
 // The numbers of the rows that are ticked, of those that were flawed or of those that were fair.
 function tickedRows(state, flawed) {
   return SPEC.data.rows.flatMap((row, number) =>
@@ -41,17 +45,19 @@ const EXPLORER = {
       mended,
       before: ranking(published, state.order),
       after: ranking(mended, state.order),
+      objections: rows.filter(({ name, flawed }) => flawed && !state[name]).length + !state.cut,
     };
   },
 
-  draw([panel], { published, mended, before, after }, state) {
+  draw([panel], { published, mended, before, after, objections }, state) {
     const { order } = state;
     const changed = tickedRows(state, true);
     const ticked = SPEC.data.rows.map(({ name }) => name).filter((name) => state[name]);
     if (state.cut) ticked.push("just cut");
     const count = after.length;
+    const kept = after.filter((row) => row < before.length); // without the row that is cut
     panel.axes({
-      x: [-1.6, 2.6], y: [count + 0.6, 0.4], title: `ranked by ${order}, lowest first`,
+      x: [-1.6, 2.6], y: [count + 0.6, 0.4], title: `by ${order}, lowest first; ${left(objections)}`,
       xticks: [[0, "published"], [1, "mended"]],
       xlabel: ticked.length ? `mended: ${ticked.join(", ")}` : "nothing is mended yet",
       yticks: Array.from({ length: count }, (_, n) => [n + 1, String(n + 1)]),
@@ -60,7 +66,8 @@ const EXPLORER = {
       panel.box.left + panel.px(x), panel.box.top + panel.py(y) + 4, text, kind);
     before.forEach((row, n) => {
       const place = after.indexOf(row);
-      const style = changed.includes(row) ? { colour: 1, width: 3.5 } : { colour: "grey" };
+      const style = changed.includes(row) ? { colour: 1, width: 3.5 }
+        : { colour: kept.indexOf(row) === n ? "grey" : "ink" }; // others may move it
       panel.line([0, 1], [n + 1, place + 1], style)
         .dots([0, 1], [n + 1, place + 1], { colour: style.colour, size: 4 });
       label(-0.05, n + 1, `${nameOf(row)} ${written(published[row], order)}`, "om-end");
@@ -71,7 +78,7 @@ const EXPLORER = {
     });
   },
 
-  sentence({ published, mended, before, after }, state) {
+  sentence({ published, mended, before, after, objections }, state) {
     const { order } = state;
     const was = `${nameOf(before[0])} (${written(published[before[0]], order)})`;
     const is = `${nameOf(after[0])} (${written(mended[after[0]], order)})`;
@@ -83,7 +90,8 @@ const EXPLORER = {
     const moved = (replaced.length ? `Replaced: ${replaced.join(", ")}.`
       + (stays ? ` None changes its place by ${order}; look by ${others}.` : "")
       : "No row is replaced.") + sound.map((name) => ` The runs of ${name} were fair.`).join("");
-    return `First by ${order}: ${was} as published, ${is} mended. ${moved}`;
+    const remaining = left(objections).replace(/^./, (letter) => letter.toUpperCase());
+    return `${remaining}. First by ${order}: ${was} as published, ${is} mended. ${moved}`;
   },
 
   description({ published, mended, before, after }, { order }) {
