@@ -50,7 +50,8 @@ codes = {
 #
 # 1. **Small numbers.** None is above 2.
 # 2. **Fixed width.** At most 128 numbers, the same in short texts and long ones.
-# 3. **Told apart.** Add a word, apply LayerNorm: any two of 512 positions stay 0.1 apart.
+# 3. **Told apart.** Add a word, apply LayerNorm (mean off, all equally long):
+#    any two of 512 positions stay 0.1 apart.
 # 4. **Distance alone.** The dot product of two codes depends on their distance, not on the place
 #    (to 1 % of the largest).
 # 5. **Nearer is more alike.** From distance 0 to 1, to 8 and to 64 the mean dot product falls, each

@@ -392,7 +392,8 @@ check_single_out(single_out)
 # ## Will training climb?
 #
 # So four straight lines *can* name place 3. Will a model learn to? One layer is given the four
-# slopes of the table's last row, fixed. It has to learn all else, in 1,500 steps of Adam.
+# slopes of the table's last row, fixed. It has to learn all else, in 1,500 steps of Adam, the
+# training of all models here.
 
 # %%
 guess = widgets.predict(
@@ -463,8 +464,9 @@ plots.show(
 # $$s_{ij} = \frac{q_i \cdot (k_j + a^K_c)}{\sqrt d}, \qquad
 # y_i = \sum_j w_{ij}\,(v_j + a^V_c), \qquad c = \operatorname{clip}(j - i, -k, k)$$
 #
-# $q_i$, $k_j$, $v_j$ and the weights $w_{ij}$ are attention's own. In the score the query meets
-# $a^K$ as it meets a key, so its word chooses offsets. Here is this product, not yet divided:
+# $q_i$, $k_j$, $v_j$ and the weights $w_{ij}$ are attention's own; $k$ alone is a number, the clip.
+# In the score the query meets $a^K$ as it meets a key, so its word chooses offsets. Here is this
+# product, not yet divided:
 
 
 # %%
@@ -631,4 +633,4 @@ myths.settle(
 #
 # **Read next:** Shaw et al. 2018, arXiv 1803.02155; Raffel et al. 2019, 1910.10683.
 #
-# **Next:** can an offset be had for a place's price? [Lesson 05](05_rope.ipynb).
+# **Next:** can an offset be had for a position's price? [Lesson 05](05_rope.ipynb).

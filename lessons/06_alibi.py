@@ -40,8 +40,8 @@ device = course_lab.start(doors=["bias"], title="Lesson 06: ALiBi opens door 3")
 # $$s_{ij} = \frac{q_i \cdot k_j}{\sqrt d} - m_h\,|j - i|, \qquad m_h = 2^{-8h/H}, \quad
 # h = 1 \dots H$$
 #
-# Nothing is learned. Eight heads have $m = 1/2, 1/4, \dots, 1/256$; four have $1/4, 1/16, 1/64$ and
-# $1/256$.
+# Nothing is learned. (Lesson 04's lines had the other sign: the farther, the better.) Eight heads
+# have $m = 1/2, 1/4, \dots, 1/256$; four have $1/4, 1/16, 1/64$ and $1/256$.
 
 # %% tags=["plumbing"]
 # The price of four heads, and of one head's queries and keys
@@ -419,9 +419,10 @@ for n in (64, 1024):
 #
 # **Exercise 2 ★★ Draw, and train.** A **tent** is 0 at its *peak*, some keys back, and falls by its
 # slope for each step off it. `Mine` begins as the steep lines: tents with peaks at 0. Pull circles
-# in the explorer and paste its numbers, or write others. Two small models train, for 300 steps (10
-# to 60 seconds a try). Their mean loss must be below that of the steep lines by over 0.05, and both
-# must stay level up to 512. One head at least must attend: its weights depend on the bytes.
+# in the explorer and paste its numbers, or write others. Two *shortened* models train: half as
+# wide and deep, 300 steps (10 to 60 seconds). Their mean loss must be below that of
+# the steep lines by over 0.05, and both must stay level up to 512. One head at least must attend:
+# its weights depend on the bytes.
 
 
 # %% tags=["stub"]
@@ -503,26 +504,26 @@ print(f"peaks 1, slopes 2: below the tents in {lower} of {len(small)} seeds")
 at_full_size = full.query("read == 64").groupby("encoding")["loss"]
 nailed = at_full_size.get_group("fixed")
 rope = at_full_size.get_group("rope")
-print("full size, 1,200 steps, means at 64:", end=" ")
+print("lesson 05's small models, 1,200 steps, means at 64:", end=" ")
 print(f"nailed to one key {nailed.mean():.2f} ({len(nailed)} seeds),", end=" ")
 print(f"RoPE {rope.mean():.2f} ({len(rope)})")
 plots.show(
     fig,
-    f"Loss at 64 of small models after 300 steps, a dot a seed ({len(small)} each), a bar at the "
-    "mean: "
+    f"Loss at 64 of shortened models after 300 steps, a dot a seed ({len(small)} each), a "
+    "bar at the mean: "
     + "; ".join(f"{label} {small[name].mean():.2f}" for name, label in CONTROLS.items())
     + ".",
 )
 
 # %% [markdown]
-# **Look:** in these small models peaks one back win more than slopes of 2, and both together most.
-# Of attention little is needed: nailed to one key, small models read nearly as well as the tents,
-# and at 64 bytes full-sized ones (1,200 steps, three seeds) no worse than RoPE.
+# **Look:** in these shortened models peaks one back win more than slopes of 2, and both together
+# most. Of attention little is needed: nailed to one key, they read nearly as well as the tents, and
+# at 64 bytes lesson 05's small models (1,200 steps, three seeds) no worse than RoPE.
 #
 # ## The answer in one picture
 #
-# Does a drawn price win at full size too, and does it last? Left, 1,200 steps; right, ten times as
-# many.
+# Does a drawn price win in lesson 05's small models too, and does it last? Left, 1,200 steps;
+# right, ten times as many.
 
 # %%
 guess = widgets.predict(
@@ -701,4 +702,4 @@ myths.settle(
 #
 # **Read next:** Press et al. 2021, arXiv 2108.12409.
 #
-# **Next:** [lesson 07](07_train_short_test_long.ipynb) who *reads* a long text?
+# **Next:** which of all these actually extrapolate? [Lesson 07](07_train_short_test_long.ipynb).

@@ -204,7 +204,8 @@ def rise(name, n):
 # %% [markdown]
 # Three words, fixed before we look. From 64 to 2,048 bytes a model **fails** if its loss clearly
 # rises by more than 0.1 nats. It **uses** far text, on balance, if its loss clearly falls by more
-# than 0.01. It **survives** if it does neither. Surviving is easy: cut every text into our windows
+# than 0.01. It **survives** if it does neither: the least that
+# *extrapolating* asks. Surviving is easy: cut every text into our windows
 # of 64, and the change is exactly 0.
 
 
@@ -721,5 +722,5 @@ myths.in_a_real_model(
 # **Read next:** Press et al. 2021, arXiv 2108.12409, appendix B, on early tokens; Su's ReRoPE,
 # kexue.fm 9708, on the clamp.
 #
-# **Next:** can RoPE's pairs be mended without training? [Lesson 08](08_stretching_rope.ipynb)
-# stretches RoPE.
+# **Next:** RoPE fails at new offsets. How, then, do models trained at 8k read 128k?
+# [Lesson 08](08_stretching_rope.ipynb).

@@ -556,7 +556,7 @@ plots.show(
 # **Look:** in this small model, after 1,200 steps, all six beat NoPE at 64 bytes; a factor only
 # just. (Larger models without positions compete: Haviv et al. 2022.) Two offsets and a count
 # are best. At 2,048 one offset holds, and the other is worse than NoPE: one answer, put in two
-# ways. (Lesson 07 takes them apart.) The price loses little.
+# ways. (What RoPE fails by: lesson 07.) The price loses little.
 #
 # So a position should be what is asked for: an edge, a row and a column, so many tokens or
 # sentences ago. How it is put decides, too: measure at the length that you will read.

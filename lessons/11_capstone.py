@@ -11,7 +11,7 @@
 # %% [markdown]
 # # 11 · Capstone
 #
-# **Question:** can you tell a broken encoding from a sound one, and make one of your own?
+# **Question:** can you tell a broken encoding from a healthy one, and make one of your own?
 #
 # After this lesson you can
 #
@@ -526,16 +526,16 @@ class Peek(PositionalEncoding):
 #
 # | | |
 # |---|---|
-# | *doors* | one is open (only `none` needs none), and no method is left unused |
+# | *doors* | one is open (but for `none`), and no method is left unused |
 # | *causal* | no later word changes an earlier output |
 # | *cache = whole* | a text has the same output in pieces |
-# | *batch = alone* | the same among others, and whatever was read before |
+# | *batch = alone* | the same among others, whatever was read before |
 # | *dtype* | words keep theirs; float32 agrees with float64 |
 # | *gradient* | each parameter gets one, as made or once moved |
 #
 # The seventh, *shift*, is a promise that many relative schemes make: your `anywhere`. *Sound* means
-# that these tests, up to position 8,137, find the six kept. It is no proof: a leak that waits for a
-# date gets through. Nor is it *right*: patients A, C, D and F are sound.
+# that these tests, up to position 8,137, find the six kept. A leak that waits for a date gets
+# through, and *right* is more: patients A, C, D and F are sound.
 
 # %%
 # Ten seconds for each class, on a slow core a minute.

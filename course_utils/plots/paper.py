@@ -48,8 +48,11 @@ def _lightened(colours: np.ndarray) -> np.ndarray:
 
 
 def small(picture: Image.Image) -> bytes:
-    """The picture as PNG, in fewer bytes if it has at most 256 colours."""
+    """The picture as PNG, of 256 colours if it has more, but less than twice as many."""
     rgba = picture.convert("RGBA")
+    if rgba.getcolors(512) and not rgba.getcolors(256):
+        fewer = rgba.quantize(256, Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE)
+        rgba = fewer.convert("RGBA")
     colours, places = np.unique(np.asarray(rgba).view(np.uint32), return_inverse=True)
     buffer = io.BytesIO()
     if len(colours) > 256:
