@@ -329,11 +329,6 @@ def singled_out_in_a_column(slopes, n):
     return torch.linalg.solve(matrix_of_weights(slopes, n)[:, : len(slopes)].T, wished.T)
 
 
-def singled_out_from_scores(slopes, n):
-    scores = slopes[:, None] * torch.arange(n - 1, -1, -1)
-    return torch.linalg.inv(scores[:, : len(slopes)])[-1]
-
-
 def singled_out_in_two_dtypes(slopes, n):
     weights = matrix_of_weights(slopes, n)[:, : len(slopes)]
     wished = torch.zeros(len(slopes))
@@ -793,7 +788,6 @@ test_natural_mistakes_are_named = wrong_answers(
             (singled_out_from_n_down_to_0, "one key too many"),
             (singled_out_as_the_inverse, "whole inverse"),
             (singled_out_in_a_column, "in a column"),
-            (singled_out_from_scores, "not weights"),
             (singled_out_in_two_dtypes, "different dtypes"),
             (singled_out_and_summed, "sum at each key"),
             (singled_out_to_length_1, "length 1"),
