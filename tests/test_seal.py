@@ -179,8 +179,8 @@ def test_verdicts_come_without_a_guess_when_asked_again(notebook):
 
 
 CHECK = """from course_lab.checks import Check
-Check('double', lambda x: 2 * x, cases=[(1,), (3,)], mistakes=[], hints=('Look.', 'Think.', 'Add.'))(
-    lambda x: x)"""
+hints = ('Look.', 'Think.', 'Add.')
+Check('double', lambda x: 2 * x, cases=[(1,), (3,)], mistakes=[], hints=hints)(lambda x: x)"""
 
 
 def test_a_check_speaks_although_a_question_above_it_has_no_guess(notebook):
@@ -198,6 +198,13 @@ def test_the_answer_says_what_was_guessed_and_a_later_guess_leaves_that(notebook
     assert Screen.texts[-1] == f"{said} Measured: up."
     notebook.question().answer = "left" if guess == "up" else "up"
     assert Screen.texts[-1] == f"{said} Measured: up."
+
+
+def test_an_answer_that_waits_gets_the_guess_of_the_question_asked_again(notebook):
+    notebook.run(REVEAL, ASK)
+    Screen.texts.clear()
+    notebook.question().answer = "up"
+    assert Screen.texts[-1] == "✓ You said: up. Measured: up."
 
 
 def asked_by_a_front_end(monkeypatch, notebook, cell=""):

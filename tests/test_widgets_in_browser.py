@@ -219,6 +219,8 @@ def test_an_answer_and_its_picture_wait_for_a_guess_and_come_without_one_when_as
 def test_a_guess_opens_what_ran_before_it_and_the_look_of_its_answer_alone(browser, jupyterlab):
     sources = (CELLS[0], ANSWER, PICTURE)
     cells = [nbformat.v4.new_code_cell(source, id=f"l{n}") for n, source in enumerate(sources)]
+    for cell in cells[1:]:
+        cell.metadata["tags"] = [SEALED]
     for number in (1, 2):
         text = f"**Look:** text {number}.\n\n## Next"
         look = nbformat.v4.new_markdown_cell(text, id=f"look{number}")

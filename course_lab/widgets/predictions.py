@@ -79,6 +79,11 @@ class Prediction:
         self._answer_shown = self._verdict()
         IPython.display.display(self._answer_shown, raw=True)
 
+    def repeat_guess(self) -> None:
+        """Put the guess into the answer, which is held back."""
+        if self._answer_shown:
+            self._answer_shown |= self._verdict()
+
     def _verdict(self) -> dict[str, str]:
         """What was guessed and what was measured, as text and as a card."""
         measured = f"Measured: {self._measured}."
@@ -113,8 +118,6 @@ class Prediction:
         for question in self._asked_together:
             if question.answer is not None:
                 question._tell()
-        if self._answer_shown:  # what is held back is shown as it stands now
-            self._answer_shown |= self._verdict()
         seal.guessed()
 
     def _tell(self) -> None:

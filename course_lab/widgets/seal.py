@@ -37,6 +37,9 @@ class Question(Protocol):
     def waits(self) -> bool:
         """Whether somebody is asked, and has not guessed yet."""
 
+    def repeat_guess(self) -> None:
+        """Put the guess into the answer, which is held back."""
+
 
 class Held(NamedTuple):
     """What was held back of one cell."""
@@ -105,6 +108,8 @@ class Seal:
             if any(question.waits for question in held.questions):
                 held.places[0].update(_note(held.questions), raw=True)
                 continue
+            for question in held.questions:
+                question.repeat_guess()
             for place, output in zip(held.places, held.outputs, strict=True):
                 place.update(output["data"], metadata=output["metadata"], raw=True)
             self._held.remove(held)
