@@ -305,10 +305,14 @@ def test_a_finger_pulls_a_bars_head_upwards_and_above_it_scrolls(mounted):
 
 @pytest.mark.parametrize("by", ["mouse", "finger"])
 @pytest.mark.parametrize(
-    ("name", "panel", "tip", "state"),
-    [("turned_pair", 0, 0, "p"), ("turned_pair", 0, 1, "r"), ("frequencies", 1, 1, "second")],
+    ("name", "panel", "tip", "state", "up"),
+    [
+        ("turned_pair", 0, 0, "p", 25),
+        ("turned_pair", 0, 1, "r", 25),
+        ("frequencies", 1, 1, "second", -25),
+    ],
 )
-def test_an_arrow_is_turned_by_its_tip(mounted, name, panel, tip, state, by):
+def test_an_arrow_is_turned_by_its_tip(mounted, name, panel, tip, state, up, by):
     touch = {"viewport": PHONE, "has_touch": True, "is_mobile": True} if by == "finger" else {}
     page = mounted(name, **touch)
     handles = page.locator(".om-panel").nth(panel).locator(".om-handle")
@@ -317,10 +321,10 @@ def test_an_arrow_is_turned_by_its_tip(mounted, name, panel, tip, state, by):
     if by == "mouse":
         page.mouse.move(x, y)
         page.mouse.down()
-        page.mouse.move(x - 40, y - 25, steps=5)
+        page.mouse.move(x - 40, y - up, steps=5)
         page.mouse.up()
     else:
-        swipe(page, {"x": x, "y": y}, up=25, right=-40)
+        swipe(page, {"x": x, "y": y}, up=up, right=-40)
     after = page.evaluate("explorer.state")
     assert {key for key in after if after[key] != before[key]} == {state}
     moved = handles.nth(tip).bounding_box()

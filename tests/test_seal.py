@@ -184,7 +184,8 @@ Check('double', lambda x: 2 * x, cases=[(1,), (3,)], mistakes=[], hints=hints)(l
 
 
 def test_a_check_speaks_although_a_question_above_it_has_no_guess(notebook):
-    assert "✗ double" in notebook.run(CHECK)
+    said = notebook.run(f"{CHECK}\n'last'")
+    assert "✗ double" in said and said.endswith("'last'"), "the rest of its cell too"
     assert notebook.run(REVEAL) == GUESS_FIRST
 
 

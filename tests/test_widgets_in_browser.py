@@ -241,7 +241,7 @@ def test_a_guess_opens_what_ran_before_it_and_the_look_of_its_answer_alone(brows
     page.locator(".om-question input").first.click()
     page.locator(".om-question").get_by_text("✗ Not “left”.").wait_for(timeout=30 * SECONDS)
     page.locator(".jp-Cell").nth(2).get_by_text("drawn").wait_for(timeout=30 * SECONDS)
-    assert printed(page, 1).split("\n")[:3] == [
+    assert [line for line in printed(page, 1).split("\n") if line.strip()][:3] == [
         "early",
         "✗ You said: left. Measured: up.",
         "late",

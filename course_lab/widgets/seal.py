@@ -99,7 +99,9 @@ class Seal:
     def open(self) -> None:
         """Show what the running cell has shown so far, and hold nothing more of it back."""
         if self._let_go:
-            for output in self._let_go():
+            outputs = self._let_go()
+            sys.displayhook = IPython.get_ipython().displayhook  # for the cell's last value
+            for output in outputs:
                 IPython.display.display(output["data"], metadata=output["metadata"], raw=True)
 
     def guessed(self) -> None:
