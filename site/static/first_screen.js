@@ -294,9 +294,9 @@ export function mount(element) {
       + "see what it attends to.";
     if (!changed) return `${reader} has taken no notice: 0 of ${of} weights have changed.`;
     const percent = (share) => (100 * share).toFixed(share > 0.01 && share < 0.995 ? 0 : 1);
-    return `${reader} has noticed: ${changed} of ${of} weights have changed. Of the arcs drawn, `
-      + `most ${named(largest.from)} → ${named(largest.to)}: ${percent(largest.before)} % before, `
-      + `${percent(largest.after)} % now.`;
+    return `${reader} has noticed: ${changed} of ${of} weights have changed. Most changed of `
+      + `the arcs drawn, ${named(largest.from)} → ${named(largest.to)}: `
+      + `${percent(largest.before)} % before, ${percent(largest.after)} % now.`;
   }
 
   // A word in a sentence; equal ones are counted from the left.
