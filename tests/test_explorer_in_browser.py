@@ -23,12 +23,14 @@ def draw(fig, height):
 widgets.explore(draw, height=(1, 9, 3))"""
 CONTENT = "root => root.innerHTML + [...root.querySelectorAll('input')].map(box => box.checked)"
 PICTURE = "root => [...root.querySelectorAll('.om-panel > div')].map(div => div.innerHTML).join()"
+VALUE = "slider => slider.nextSibling.value"  # beside it, as a reader sees it
 SENTENCE, SPOKEN = ".om-sentence", "[aria-live=polite]"
 KEYS = {  # each starts at an end of the control, wherever it stands
     "range": ["Home", "ArrowRight", "ArrowUp", "End", "ArrowLeft", "ArrowDown"],
     "select": ["Home", "ArrowDown", "ArrowUp"],
     "text": ["End", "x", "Backspace"],
     "checkbox": ["Space"],
+    "number": ["ArrowUp", "ArrowDown"],
 }
 ACTIVE = "window.jupyterapp.shell.currentWidget.content.activeCellIndex"
 
@@ -71,8 +73,8 @@ EVERY = some("name", list(explorers.ALL), quick=SOME)
 @EVERY
 def test_dragging_a_slider_changes_the_picture_and_the_sentence_follows(page, name):
     root = explorer(page, name)
-    slider, output = root.locator("input[type=range]").first, root.locator("output").first
-    before = root.evaluate(PICTURE), output.text_content(), root.locator(SENTENCE).text_content()
+    slider = root.locator("input[type=range]").first
+    before = root.evaluate(PICTURE), slider.evaluate(VALUE), root.locator(SENTENCE).text_content()
     box = slider.bounding_box()
     middle = box["y"] + box["height"] / 2
     page.mouse.move(box["x"] + 0.4 * box["width"], middle)
@@ -80,7 +82,7 @@ def test_dragging_a_slider_changes_the_picture_and_the_sentence_follows(page, na
     page.mouse.move(box["x"] + 0.7 * box["width"], middle, steps=4)
     page.mouse.up()
     screenshot(page, name)
-    after = root.evaluate(PICTURE), output.text_content(), root.locator(SENTENCE).text_content()
+    after = root.evaluate(PICTURE), slider.evaluate(VALUE), root.locator(SENTENCE).text_content()
     assert all(new != old for new, old in zip(after, before, strict=True))
     assert page.complaints == []
 

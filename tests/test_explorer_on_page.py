@@ -117,7 +117,7 @@ def test_on_a_phone_controls_are_large_and_share_the_screen_with_each_picture(mo
 
 
 def test_pictures_that_fit_the_screen_with_their_controls_stand_below_each_other(mounted):
-    for height, tabs in ((800, 3), (1000, 0)):
+    for height, tabs in ((800, 3), (1100, 0)):
         page = mounted("previous_token", viewport={"width": 390, "height": height})
         assert page.locator(".om-tabs button:visible").count() == tabs
         assert page.locator(".om-panel:visible").count() == (1 if tabs else 3)
@@ -133,13 +133,15 @@ def test_pictures_that_fit_the_screen_with_their_controls_stand_below_each_other
 def test_who_listens_is_told_every_controls_name_and_value_and_what_is_seen(mounted, name):
     page, explorer = mounted(name), explorers.ALL[name]
     roles = {"range": "slider", "checkbox": "checkbox", "text": "textbox", None: "combobox"}
-    for control in page.locator("input, select").all():
+    for field in page.locator("input[type=number]").all():
+        assert field.get_attribute("aria-label").endswith(", as a number")
+    for control in page.locator("input:not([type=number]), select").all():
         label = control.evaluate("input => input.labels[0].firstChild.textContent")
         role = roles[control.get_attribute("type")]
         assert page.get_by_role(role, name=label, exact=True).count() == 1
     for slider in page.locator("input[type=range]").all():
-        output = slider.evaluate("input => input.nextSibling.textContent")
-        assert slider.get_attribute("aria-valuetext") == output != ""
+        shown = slider.evaluate("input => input.nextSibling.value")
+        assert slider.get_attribute("aria-valuetext").replace(",", "") == shown.replace(",", "")
     picture = page.get_by_role("img", name=explorer.title)
     description = page.locator(f"[id='{picture.get_attribute('aria-describedby')}']")
     assert len(description.text_content().split()) > 20
@@ -268,6 +270,78 @@ def test_a_finger_that_swipes_over_a_slider_scrolls_and_leaves_it_but_sideways_i
     assert page.evaluate(state) < before
 
 
+@pytest.mark.parametrize("width", [736, 864, 960])
+def test_sliders_are_wide_and_those_with_many_steps_have_a_field(mounted, width):
+    page = mounted("frequencies", viewport={"width": width + 16, "height": 800})
+    for slider in page.locator("input[type=range]").all():
+        assert slider.bounding_box()["width"] >= 240
+    field = page.get_by_role("spinbutton", name="and position, as a number")
+    field.fill("1419")
+    assert page.evaluate("explorer.state.second") == 1419
+    assert page.get_by_role("slider", name="and position").get_attribute("aria-valuetext") == (
+        "1,419"
+    )
+    field.fill("9999")  # farther than the slider goes
+    field.press("Enter")
+    assert page.evaluate("explorer.state.second") == int(field.input_value()) == 1419
+    page.get_by_role("slider", name="and position").press("End")
+    assert field.input_value() == "2000"
+    assert page.get_by_role("spinbutton").count() == 3, "of hand, base and width there is none"
+
+
+def test_a_finger_pulls_a_bars_head_upwards_and_above_it_scrolls(mounted):
+    page = mounted("stretch", viewport=PHONE, has_touch=True, is_mobile=True)
+    page.add_style_tag(content="main { padding-bottom: 900px }")
+    head = page.locator(".om-handle").nth(7).bounding_box()
+    place = {"x": head["x"] + head["width"] / 2, "y": head["y"] + head["height"] / 2}
+    swipe(page, place, up=80, right=4)
+    pulled = page.evaluate("explorer.state.factors")
+    assert pulled[7] > 2 and pulled[:7] + pulled[8:] == [1] * 15
+    assert page.evaluate("scrollY") == 0
+    swipe(page, {**place, "y": place["y"] - 130, "x": place["x"] + 60}, up=60)
+    page.wait_for_function("scrollY > 20", timeout=10 * SECONDS)
+    assert page.evaluate("explorer.state.factors") == pulled
+
+
+@pytest.mark.parametrize("by", ["mouse", "finger"])
+@pytest.mark.parametrize(
+    ("name", "panel", "tip", "state", "up"),
+    [
+        ("turned_pair", 0, 0, "p", 25),
+        ("turned_pair", 0, 1, "r", 25),
+        ("frequencies", 1, 1, "second", -25),
+    ],
+)
+def test_an_arrow_is_turned_by_its_tip(mounted, name, panel, tip, state, up, by):
+    touch = {"viewport": PHONE, "has_touch": True, "is_mobile": True} if by == "finger" else {}
+    page = mounted(name, **touch)
+    handles = page.locator(".om-panel").nth(panel).locator(".om-handle")
+    before, box = page.evaluate("explorer.state"), handles.nth(tip).bounding_box()
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    if by == "mouse":
+        page.mouse.move(x, y)
+        page.mouse.down()
+        page.mouse.move(x - 40, y - up, steps=5)
+        page.mouse.up()
+    else:
+        swipe(page, {"x": x, "y": y}, up=up, right=-40)
+    after = page.evaluate("explorer.state")
+    assert {key for key in after if after[key] != before[key]} == {state}
+    moved = handles.nth(tip).bounding_box()
+    assert abs(moved["x"] + moved["width"] / 2 - (x - 40)) < 35, "it follows the pointer"
+
+
+def test_the_picture_leaves_a_phones_screen_with_the_last_control_not_after_it(mounted):
+    page = mounted("frequencies", viewport=PHONE, has_touch=True, is_mobile=True)
+    page.add_style_tag(content="main { padding-bottom: 1500px }")
+    last = "document.querySelector('.om-play').getBoundingClientRect()"
+    page.evaluate(f"scrollBy(0, {last}.bottom - 500)")
+    assert page.locator(".om-view").bounding_box()["y"] == 0
+    page.evaluate(f"scrollBy(0, {last}.top - 200)")
+    view = page.locator(".om-view").bounding_box()
+    assert view["y"] < 0 and view["y"] + view["height"] <= page.evaluate(f"{last}.top") + 1
+
+
 def test_a_finger_that_swipes_over_a_picture_scrolls_and_changes_nothing_but_a_tap_does(mounted):
     page = mounted("previous_token", viewport=PHONE, has_touch=True)
     page.get_by_role("button", name="attention").click()
@@ -343,7 +417,9 @@ def test_hands_are_slowed_by_drawing_bars_which_do_not_wait_for_the_model(mounte
     factors, sentence = page.evaluate(SLOWED)
     assert factors == [1] * 5 + [8] + [1] * 10 and sentence == "Reading …"
     assert page.locator(".om-panel").first.inner_html() != before
-    page.get_by_text("Hand 5 turns 8 times slower.").wait_for(timeout=10 * SECONDS)
+    page.get_by_text("The loss rises by +0.06 at 64 bytes, +0.90 at 512").wait_for(
+        timeout=10 * SECONDS
+    )
     panel = page.locator(".om-panel").first.bounding_box()
     page.mouse.move(panel["x"] + 0.9 * panel["width"], panel["y"] + 60)
     page.mouse.down()

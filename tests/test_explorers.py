@@ -310,29 +310,23 @@ SENTENCES: dict[str, list[tuple[dict[str, Any], str]]] = {
         ({"table": "B", "hand": 4}, "own row 0.09 turns before"),
     ],
     "stretch": [
-        (
-            {},
-            "+0.00 at 64 bytes, +1.78 at 512, together 1.78; the step 0.60. You are 1.19 above it.",
-        ),
-        ({}, "Hand 5 keeps its speed."),
-        ({"set": "step"}, "together 0.596; the step 0.596. You are level with it. 0 hands"),
-        (
-            {"factors": [1.0] * 5 + [8.0] * 4 + [1.0] * 7},
-            "together 0.599; the step 0.596. You are just above it. 7 hands",
-        ),
-        ({"factors": [1.0] * 5 + [8.0] * 2 + [1.0] * 9}, "above it. 9 hands"),
+        ({}, "You are 1.19 above the line. The loss rises by +0.00 at 64 bytes, +1.78 at 512, "),
+        ({}, "together 1.78; the step's by 0.60. 11 hands reach new angles."),
+        ({"set": "step"}, "level with the line."),
+        ({"set": "step"}, "together 0.596; the step's by 0.596. 0 hands"),
+        ({"factors": [1.0] * 5 + [8.0] * 4 + [1.0] * 7}, "You are just above the line."),
+        ({"factors": [1.0] * 5 + [8.0] * 2 + [1.0] * 9}, " 9 hands"),
         (
             {"factors": [1.0] * 5 + [6.0] + [8.0] * 4 + [1.0] * 6},
-            "together 0.49; the step 0.60. You are 0.10 below the line. 7 hands",
+            "You are 0.10 below the line. ",
         ),
         (
             {"factors": [1.0] * 5 + [5.5, 8.0] + [1.0] * 9},
-            "In Python: mine = {5: 5.5, 6: 8}",
+            "Your hands as Python: “In words”.",
         ),
         ({"set": "YaRN"}, "+0.22 at 64 bytes, +0.45 at 512"),
         ({"set": "Llama 3.1"}, "+0.24 at 64 bytes, +0.60 at 512"),
         ({"factors": [1.0] * 5 + [8.0] * 10 + [1.0]}, " 1 hand reaches new angles."),
-        ({"hand": 5, "slowed": 8.0}, "Hand 5 turns 8 times slower."),
         ({"hand": 5, "slowed": 8.0}, "+0.06 at 64 bytes, +0.90 at 512"),
     ],
     "frequencies": [
@@ -357,6 +351,11 @@ def test_curves_above_their_own_loss_start_at_zero_and_log_n_has_none_at_the_tra
     curve_above, curve_log_n = (view["numbers"]["first"] for view in views)
     assert curve_above["mean"][curve_above["at"].index(64)] == 0
     assert 64 not in curve_log_n["at"]
+
+
+def test_a_setting_of_hands_is_written_as_python_in_words_below_the_picture():
+    [view] = look(explorers.stretch, [{"factors": [1.0] * 5 + [5.5, 8.0] + [1.0] * 9}])
+    assert view["description"].endswith("In Python: mine = {5: 5.5, 6: 8}.")
 
 
 def test_only_encodings_that_the_table_has_can_be_chosen_not_those_that_a_reader_adds(scheme):

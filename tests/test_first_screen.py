@@ -20,9 +20,10 @@ SENTENCE = ["the", "dog", "bit", "the", "man"]
 SLOPE = 0.5
 RUN = """
 import { changes, read, ENCODINGS } from "./first_screen.mjs";
+const ASKING = 2;
 const words = JSON.parse(process.argv[2]), order = JSON.parse(process.argv[3]);
 process.stdout.write(JSON.stringify(ENCODINGS.map((name) =>
-  ({ name, ...read(words, name), ...changes(words, order, name) }))));
+  ({ name, ...read(words, name), ...changes(words, order, name, ASKING) }))));
 """
 
 
@@ -75,5 +76,6 @@ def test_without_positions_no_weight_changes_and_with_any_encoding_some_do(heads
     assert heads["no positions"]["changed"] == 0
     for name in ("sinusoidal", "RoPE", "ALiBi"):
         largest = heads[name]["largest"]
+        assert largest["from"] == 2, "of the arcs in sight"
         assert heads[name]["changed"] > 0 and abs(largest["after"] - largest["before"]) > 0.01
         assert heads[name]["weights"][largest["from"]][largest["to"]] == largest["before"]

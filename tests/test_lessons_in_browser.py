@@ -68,19 +68,6 @@ def test_every_cell_runs_without_an_error(page):
     assert [source for source in waiting if "".join(source).strip()] == []
 
 
-def test_every_explorer_is_drawn_and_those_of_the_kernel_follow_the_keyboard(page):
-    page.wait_for_function(
-        "count => document.querySelectorAll('.om:has(svg)').length >= count",
-        arg=sum(line.startswith("explorers.") for line in code(page).splitlines()),
-        timeout=60 * SECONDS,
-    )
-    times = [moved_by_a_key(page, box) for box in page.locator(OF_THE_KERNEL).all()]
-    if times:
-        summary = f"{statistics.median(times):.0f} ms in the middle, {max(times):.0f} at most"
-        print(f"\n{len(times)} explorers of the kernel moved: {summary}")
-    assert [text for text in page.complaints if "initialize model" not in text] == []
-
-
 def test_every_prediction_can_be_made_and_is_recorded(page):
     questions = page.locator(".om-question")
     assert questions.count() >= code(page).count("widgets.predict")
@@ -94,6 +81,20 @@ def test_every_prediction_can_be_made_and_is_recorded(page):
         # Where the answer has been measured, the box says at once whether the guess is right.
         said = question.get_by_role("status").filter(has_text=re.compile(r"\w"))
         said.wait_for(timeout=30 * SECONDS)
+
+
+# After the guesses, which open what is held back behind their questions.
+def test_every_explorer_is_drawn_and_those_of_the_kernel_follow_the_keyboard(page):
+    page.wait_for_function(
+        "count => document.querySelectorAll('.om:has(svg)').length >= count",
+        arg=sum(line.startswith("explorers.") for line in code(page).splitlines()),
+        timeout=60 * SECONDS,
+    )
+    times = [moved_by_a_key(page, box) for box in page.locator(OF_THE_KERNEL).all()]
+    if times:
+        summary = f"{statistics.median(times):.0f} ms in the middle, {max(times):.0f} at most"
+        print(f"\n{len(times)} explorers of the kernel moved: {summary}")
+    assert [text for text in page.complaints if "initialize model" not in text] == []
 
 
 def test_every_check_waits_for_an_answer_and_gives_three_hints(page):

@@ -11,7 +11,7 @@ import live_modules
 import pytest
 import site_live
 from browser import SECONDS
-from site_reader import PHONE, Reader, axe, cut_off
+from site_reader import PHONE, Reader, axe, cut_off, screenshot
 
 pytestmark = pytest.mark.browser
 furo = pytest.importorskip("furo", reason="the extra 'site' is not installed")
@@ -263,7 +263,7 @@ def test_without_javascript_a_page_says_what_would_be_there(site, browser):
 
 def test_text_is_coloured_by_surprise_which_grows_past_the_trained_length_until_stretched(opened):
     page = opened(AT_ONCE)
-    whole = page.get_by_text("over 768 of 768 bytes")
+    whole = page.get_by_text("over all 768 bytes")
     mean = page.locator(".om-read-mean b")
 
     def loss() -> float:
@@ -283,6 +283,12 @@ def test_text_is_coloured_by_surprise_which_grows_past_the_trained_length_until_
     page.get_by_label("stretched by YaRN").check()
     stretched = loss()
     assert trained < stretched < direct - 0.5
+    kept = page.get_by_role("list", name="Means so far").locator("li")
+    said = [" ".join(text.split()) for text in kept.all_inner_texts()]
+    assert said[0] == f"64 {trained:.2f}"
+    assert said[-2:] == [f"512 {direct:.2f}", f"512 stretched {stretched:.2f}"]
+    assert kept.last.get_attribute("aria-current") == "true"
+    screenshot(page, "watch")
     text = page.locator(".om-read-text")
     assert "Point at a byte" in page.locator(".om-read-detail").text_content()
     text.focus()
@@ -292,7 +298,7 @@ def test_text_is_coloured_by_surprise_which_grows_past_the_trained_length_until_
 
 def test_a_readers_own_text_is_read_and_the_model_goes_on(opened):
     page = opened(AT_ONCE)
-    page.get_by_text("over 768 of 768 bytes").wait_for(timeout=LATE)
+    page.get_by_text("over all 768 bytes").wait_for(timeout=LATE)
     own, answer = page.get_by_label("Your own text"), page.locator(".om-read-answer")
     mine = page.get_by_role("button", name="Read mine")
     mine.click()
@@ -301,7 +307,7 @@ def test_a_readers_own_text_is_read_and_the_model_goes_on(opened):
     def loss_of(text: str, count: int) -> float:
         own.fill(text)
         mine.click()
-        page.get_by_text(f"over {count} of {count} bytes").wait_for(timeout=LATE)
+        page.get_by_text(f"over all {count} bytes").wait_for(timeout=LATE)
         return float(page.locator(".om-read-mean b").text_content())
 
     english = "The function returns a list of the names that are defined in the module."
@@ -319,14 +325,14 @@ def test_a_readers_own_text_is_read_and_the_model_goes_on(opened):
     loss_of(12 * english, 768)
     page.get_by_text("That is 864 bytes: the first 768 are read.").wait_for(timeout=LATE)
     page.get_by_role("button", name="Back to the passage").click()
-    page.get_by_text("over 768 of 768 bytes").wait_for(timeout=LATE)
+    page.get_by_text("over all 768 bytes").wait_for(timeout=LATE)
     assert page.locator(".om-read-text").inner_text().startswith("The ")
     assert answer.text_content() == ""
 
 
 def test_a_phone_shows_sentences_in_lines_as_long_as_it_is_wide(opened):
     page = opened(AT_ONCE, viewport=PHONE, has_touch=True, is_mobile=True)
-    page.get_by_text("over 476 of 476 bytes").wait_for(timeout=LATE)
+    page.get_by_text("over all 476 bytes").wait_for(timeout=LATE)
     assert "Tap a byte" in page.locator(".om-read-detail").text_content()
     text = page.locator(".om-read-text").inner_text()
     assert "|" not in text and "---" not in text
@@ -334,9 +340,9 @@ def test_a_phone_shows_sentences_in_lines_as_long_as_it_is_wide(opened):
     assert cut_off(page) == []
 
 
-def test_what_is_not_read_yet_is_grey_and_no_mean_is_told_before_all_is(opened):
+def test_what_is_not_read_yet_is_grey_and_the_mean_until_then_is_marked_as_about(opened):
     page = opened(AT_ONCE)
-    page.get_by_text("over 768 of 768 bytes").wait_for(timeout=LATE)
+    page.get_by_text("over all 768 bytes").wait_for(timeout=LATE)
     legend, mean = page.get_by_text("not read yet"), page.locator(".om-read-mean b")
     assert not legend.is_visible()
     # What the page shows while the worker has begun: 1,024 bytes are two steps.
@@ -349,15 +355,18 @@ def test_what_is_not_read_yet_is_grey_and_no_mean_is_told_before_all_is(opened):
         ])).observe(note, { childList: true });
     }""")
     page.get_by_label("1,024", exact=True).check(force=True)
-    page.wait_for_function("seen.length && seen.at(-1)[0].includes('768 of 768')", timeout=LATE)
+    page.wait_for_function("seen.length && seen.at(-1)[0].includes('all 768 bytes')", timeout=LATE)
     halves = [seen for seen in page.evaluate("seen") if "512 of 768" in seen[0]]
-    assert halves == [["Reading: 512 of 768 bytes so far.", "…", 256]]
+    [(text, so_far, unread)] = halves
+    assert (text, unread) == ("Reading: 512 of 768 bytes so far.", 256)
+    assert so_far.startswith("≈ ") and float(so_far[2:]) > 2
+    assert page.get_by_text("At every length the same are judged").is_visible()
     assert float(mean.text_content()) > 3 and not legend.is_visible()
 
 
 def test_the_passage_is_whole_on_a_phone_and_the_field_grows_with_a_text(opened):
     page = opened(AT_ONCE, viewport=PHONE, has_touch=True, is_mobile=True)
-    page.get_by_text("over 476 of 476 bytes").wait_for(timeout=LATE)
+    page.get_by_text("over all 476 bytes").wait_for(timeout=LATE)
     hidden = "box => box.scrollHeight - box.clientHeight"
     assert page.locator(".om-read-text").evaluate(hidden) <= 1
     own = page.get_by_label("Your own text")
@@ -400,9 +409,9 @@ INKS = """() => {
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_every_byte_can_be_read_however_strong_its_colour(opened, scheme):
     page = opened(AT_ONCE, color_scheme=scheme)
-    page.get_by_text("over 768 of 768 bytes").wait_for(timeout=LATE)
+    page.get_by_text("over all 768 bytes").wait_for(timeout=LATE)
     page.get_by_label("1,024", exact=True).check(force=True)
-    page.get_by_text("over 768 of 768 bytes").wait_for(timeout=LATE)
+    page.get_by_text("over all 768 bytes").wait_for(timeout=LATE)
     page.wait_for_function("!document.getAnimations().length", timeout=LATE)
     strong = (
         "spans => spans.filter((span) => span.style.getPropertyValue('--om-share') > 0.9).length"
@@ -414,7 +423,7 @@ def test_every_byte_can_be_read_however_strong_its_colour(opened, scheme):
 @pytest.mark.parametrize("viewport", [PHONE, {"width": 1280, "height": 800}])
 def test_the_number_stays_beside_the_buttons_that_change_it(opened, viewport):
     page = opened(AT_ONCE, viewport=viewport)
-    page.get_by_text(re.compile(r"over (\d+) of \1 bytes")).wait_for(timeout=LATE)
+    page.get_by_text(re.compile(r"over all \d+ bytes")).wait_for(timeout=LATE)
     page.locator(".om-read-own").scroll_into_view_if_needed()
     page.mouse.wheel(0, 200)
     page.wait_for_timeout(300)

@@ -473,7 +473,7 @@ def test_a_stored_picture_has_the_page_as_its_paper_and_its_words_stand_out_on_i
     paper, ink = relative_luminance(pixels[0, 0]), relative_luminance(word)
     assert np.abs(pixels[0, 0] - to_rgb(page)).max() == 0
     light, dark = max(paper, ink), min(paper, ink)
-    assert (light + 0.05) / (dark + 0.05) > 3.5
+    assert (light + 0.05) / (dark + 0.05) > 4.3
 
 
 def test_cells_whose_colours_are_values_look_the_same_on_any_page():

@@ -1,13 +1,17 @@
 """What somebody who has not guessed gets of the cells behind a question, in a shell of IPython."""
 
+import json
+
 import pytest
 from IPython.core.displaypub import DisplayPublisher
 from IPython.core.interactiveshell import InteractiveShell
 from traitlets.config import Config
 
+from course_lab.checks import core
 from course_lab.widgets import predictions, running, seal
 
-GUESS_FIRST = seal.GUESS_FIRST.format("")
+GUESS_FIRST = seal.GUESS_FIRST.format("“Which way is up?”")
+GUESS_NEXT = seal.GUESS_FIRST.format("“And down?”")
 
 ASK = "guess = widgets.predict('Which way is up?', ['left', 'up'])"
 BETWEEN = "known = 7\nknown"
@@ -60,9 +64,9 @@ class Notebook:
 def notebook(monkeypatch, capsys):
     """A notebook in which the question has been asked and seen."""
     monkeypatch.setattr(predictions, "_answers", {})
-    for module in (predictions, running):
-        monkeypatch.setattr(module, "seal", seal.Seal())
-    monkeypatch.setattr(running, "seal", predictions.seal)
+    opened_seal = seal.Seal()
+    for module in (predictions, running, core):
+        monkeypatch.setattr(module, "seal", opened_seal)
     monkeypatch.setattr(running, "watch", running.Watch())
     config = Config({"HistoryManager": {"enabled": False}})
     InteractiveShell.clear_instance()
@@ -88,7 +92,7 @@ def test_answer_and_picture_wait_once_for_a_guess_and_what_follows_is_open(noteb
 
 def test_nothing_waits_after_a_guess(notebook):
     notebook.question().answer = "left"
-    assert notebook.run(REVEAL).startswith("early\nMeasured: up.")
+    assert notebook.run(REVEAL) == "✗ You said: left. Measured: up.\nearly"
     assert notebook.run(PICTURE) == "a picture"
 
 
@@ -111,7 +115,7 @@ def test_the_next_question_is_asked_although_the_last_has_no_guess(notebook):
     notebook.run(REVEAL)
     assert notebook.run(ASK_AGAIN).startswith("Predict: And down?")
     notebook.question("other")
-    assert notebook.run("print('another section')") == GUESS_FIRST
+    assert notebook.run("print('another section')") == GUESS_NEXT
 
 
 def test_a_guess_opens_in_order_what_was_held_back_for_it(notebook):
@@ -119,7 +123,13 @@ def test_a_guess_opens_in_order_what_was_held_back_for_it(notebook):
     Screen.texts.clear()
     box = notebook.question()
     box.answer = "left"
-    assert Screen.texts == ["early\n", "'drawn'", "Measured: up.\n", "'last'", "a picture\n"]
+    assert Screen.texts == [
+        "early\n",
+        "'drawn'",
+        "✗ You said: left. Measured: up.",
+        "'last'",
+        "a picture\n",
+    ]
     assert "✗ Not “left”." in box.note
     Screen.texts.clear()
     box.answer = "up"
@@ -133,7 +143,7 @@ def test_a_guess_that_comes_after_the_next_question_opens_what_was_held_back_too
     notebook.run("print('another section')")
     Screen.texts.clear()
     box.answer = "left"
-    assert Screen.texts == ["early\nMeasured: up.\n", GUESS_FIRST]
+    assert Screen.texts == ["early\n", "✗ You said: left. Measured: up.", GUESS_NEXT]
     Screen.texts.clear()
     other.answer = "down"
     assert Screen.texts == ["another section\n"]
@@ -144,7 +154,7 @@ def test_each_claim_is_judged_at_its_guess_and_the_verdicts_wait_for_the_last(no
     first, second = map(notebook.see, notebook.shell.user_ns["myths"]._guesses.values())
     first.answer = "false"
     assert first.note == "Recorded. Guess C02 too."
-    assert notebook.run(VERDICTS) == seal.GUESS_FIRST.format(" C02")
+    assert notebook.run(VERDICTS) == seal.GUESS_FIRST.format("C02")
     assert "✓ Right." in first.note
     Screen.texts.clear()
     second.answer = "true"
@@ -164,5 +174,74 @@ def test_verdicts_come_without_a_guess_when_asked_again(notebook):
     notebook.run(TWO_MYTHS)
     for guess in notebook.shell.user_ns["myths"]._guesses.values():
         notebook.see(guess)
-    assert notebook.run(VERDICTS) == seal.GUESS_FIRST.format(" C01 and C02")
+    assert notebook.run(VERDICTS) == seal.GUESS_FIRST.format("C01 and C02")
     assert notebook.run(VERDICTS).count("FALSE") == 2
+
+
+CHECK = """from course_lab.checks import Check
+hints = ('Look.', 'Think.', 'Add.')
+Check('double', lambda x: 2 * x, cases=[(1,), (3,)], mistakes=[], hints=hints)(lambda x: x)"""
+
+
+def test_a_check_speaks_although_a_question_above_it_has_no_guess(notebook):
+    said = notebook.run(f"{CHECK}\n'last'")
+    assert "✗ double" in said and said.endswith("'last'"), "the rest of its cell too"
+    assert notebook.run(REVEAL) == GUESS_FIRST
+
+
+@pytest.mark.parametrize(
+    ("guess", "said"), [("up", "✓ You said: up."), ("left", "✗ You said: left.")]
+)
+def test_the_answer_says_what_was_guessed_and_a_later_guess_leaves_that(notebook, guess, said):
+    notebook.run(REVEAL)
+    Screen.texts.clear()
+    notebook.question().answer = guess
+    assert Screen.texts[-1] == f"{said} Measured: up."
+    notebook.question().answer = "left" if guess == "up" else "up"
+    assert Screen.texts[-1] == f"{said} Measured: up."
+
+
+def test_an_answer_that_waits_gets_the_guess_of_the_question_asked_again(notebook):
+    notebook.run(REVEAL, ASK)
+    Screen.texts.clear()
+    notebook.question().answer = "up"
+    assert Screen.texts[-1] == "✓ You said: up. Measured: up."
+
+
+def asked_by_a_front_end(monkeypatch, notebook, cell=""):
+    """Have each cell asked for as JupyterLab does; the shell of a program says nothing of it."""
+    request = {"metadata": {"deletedCells": [], "cellId": cell}}
+    monkeypatch.setattr(notebook.shell, "get_parent", lambda: request, raising=False)
+
+
+def test_a_cell_queued_before_the_box_is_drawn_waits_for_a_guess_at_a_front_end_alone(
+    notebook, monkeypatch
+):
+    notebook.run(ASK_AGAIN)
+    other = notebook.shell.user_ns["other"]
+    assert not other._box.seen and not other.waits, "a program runs on to the answer"
+    asked_by_a_front_end(monkeypatch, notebook)
+    notebook.run(ASK_AGAIN)
+    assert notebook.run("other.reveal('down')") == GUESS_NEXT
+    assert "Measured: down. (No prediction" in notebook.run("other.reveal('down')")
+
+
+@pytest.mark.parametrize(("cell", "shown"), [("answer", GUESS_FIRST), ("later", "7"), ("own", "7")])
+def test_cells_without_the_tag_are_open_where_the_notebooks_file_says_which_have_it(
+    notebook, monkeypatch, tmp_path, cell, shown
+):
+    cells = [
+        {"id": name, "metadata": {"tags": tags}}
+        for name, tags in (("answer", ["sealed"]), ("later", []))
+    ]
+    file = tmp_path / "lesson.ipynb"
+    file.write_text(json.dumps({"cells": cells}), encoding="utf-8")
+    monkeypatch.setenv("JPY_SESSION_NAME", str(file))
+    asked_by_a_front_end(monkeypatch, notebook, cell)
+    assert notebook.run("print(7)") == shown
+
+
+def test_a_file_that_is_gone_leaves_every_cell_before_the_answer_sealed(notebook, monkeypatch):
+    monkeypatch.setenv("JPY_SESSION_NAME", "renamed.ipynb")
+    asked_by_a_front_end(monkeypatch, notebook, "later")
+    assert notebook.run("print(7)") == GUESS_FIRST

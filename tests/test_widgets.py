@@ -278,24 +278,30 @@ def test_what_is_no_number_is_said_to_be_none_and_not_recorded(shown, typed):
 
 
 @pytest.mark.parametrize(
-    ("ask", "guess", "measured", "printed"),
+    ("ask", "guess", "measured", "said"),
     [
-        (ask_choice, "right", ["right"], "Measured: right.\n"),
-        (ask_choice, "left", ["right"], "Measured: right.\n"),
-        (ask_number, "2", [1.23456, "nats"], "Measured: 1.235 nats.\n"),
-        (ask_choice, None, ["right"], "Measured: right. (No prediction was made above.)\n"),
-        (ask_number, None, ["right"], "Measured: right. (No prediction was made above.)\n"),
+        (ask_choice, "right", ["right"], "✓ You said: right. Measured: right."),
+        (ask_choice, "left", ["right"], "✗ You said: left. Measured: right."),
+        (ask_number, "2", [1.23456, "nats"], "You said: 2. Measured: 1.235 nats."),
     ],
 )
-def test_a_reveal_says_what_was_measured_each_time_and_leaves_the_guess_to_its_box(
-    shown, capsys, ask, guess, measured, printed
+def test_a_reveal_says_beside_what_was_measured_what_was_guessed(
+    shown, capsys, ask, guess, measured, said
 ):
     prediction, box = ask(shown)
-    if guess is not None:
-        box.answer = guess
+    box.answer = guess
     prediction.reveal(*measured)
-    prediction.reveal(*measured)
-    assert capsys.readouterr().out == 2 * printed
+    assert shown[-1]["text/plain"] == said and capsys.readouterr().out == ""
+    is_right, is_wrong = (mark in shown[-1]["text/html"] for mark in (card.RIGHT, card.OTHER))
+    assert (is_right, is_wrong) == (said.startswith("✓"), said.startswith("✗"))
+
+
+@pytest.mark.parametrize("ask", [ask_choice, ask_number])
+def test_a_reveal_without_a_guess_prints_what_was_measured_each_time(shown, capsys, ask):
+    prediction, _ = ask(shown)
+    prediction.reveal("right")
+    prediction.reveal("right")
+    assert capsys.readouterr().out == 2 * "Measured: right. (No prediction was made above.)\n"
 
 
 def test_the_box_of_a_question_has_the_verdict_once_it_is_revealed(shown, capsys):
@@ -307,11 +313,11 @@ def test_the_box_of_a_question_has_the_verdict_once_it_is_revealed(shown, capsys
     assert "✓ Right." in box.note and "✗" not in box.note
 
 
-def test_who_has_guessed_is_told_the_answer_at_once(shown, capsys):
+def test_who_has_guessed_is_told_the_answer_at_once(shown):
     prediction, box = ask_choice(shown)
     box.seen, box.answer = True, "left"
     prediction.reveal("right")
-    assert capsys.readouterr().out == "Measured: right.\n"
+    assert shown[-1]["text/plain"] == "✗ You said: left. Measured: right."
 
 
 def test_the_box_of_a_question_without_an_answer_waits_for_it_and_then_says_the_verdict(shown):

@@ -28,6 +28,7 @@ CELLS = [
     "      hints=('Look.', 'Think.', 'Add.'))(lambda x: x)",
     "guess.answer, number.answer",
 ]
+OPEN = "guess._box.answer = 'up'"  # as if it had been picked: nothing waits
 ACTIVE = "window.jupyterapp.shell.currentWidget.content.activeCellIndex"
 COUNTS = """window.jupyterapp.shell.currentWidget.content.widgets.map(
     (cell) => cell.model.toJSON().execution_count)"""
@@ -133,7 +134,7 @@ def test_a_figure_below_a_question_is_not_cut(browser, jupyterlab):
         "import matplotlib.pyplot as plt\nfrom course_utils import plots\n"
         "plots.show(plt.figure(figsize=(14, 2)), 'A figure wider than the page.')"
     )
-    write_notebook(folder / "wide.ipynb", [CELLS[0], wide])
+    write_notebook(folder / "wide.ipynb", [CELLS[0], OPEN, wide])
     page = browser.new_page(viewport={"width": 1000, "height": 800})
     open_and_run(page, address, token, "wide.ipynb")
     figure = page.locator(".jp-RenderedSVG img, .jp-RenderedSVG svg").first
@@ -164,7 +165,7 @@ def printed(page: Any, place: int) -> str:
 
 
 PICTURE = "#@title The picture\nprint('draw' + 'n')\nguess.answer, 'last'"
-GUESS_FIRST = "Guess above, or run this cell once more to see it without a guess."
+GUESS_FIRST = f"Guess “{QUESTION}” above, or run this cell once more to see it without a guess."
 SETTLE = """#@title The verdicts
 for key in ('C29', 'C30'): myths.settle(key, {'one': False}, 'It has 384 numbers.')"""
 CLAIMS = """#@title Code of the question
@@ -218,6 +219,8 @@ def test_an_answer_and_its_picture_wait_for_a_guess_and_come_without_one_when_as
 def test_a_guess_opens_what_ran_before_it_and_the_look_of_its_answer_alone(browser, jupyterlab):
     sources = (CELLS[0], ANSWER, PICTURE)
     cells = [nbformat.v4.new_code_cell(source, id=f"l{n}") for n, source in enumerate(sources)]
+    for cell in cells[1:]:
+        cell.metadata["tags"] = [SEALED]
     for number in (1, 2):
         text = f"**Look:** text {number}.\n\n## Next"
         look = nbformat.v4.new_markdown_cell(text, id=f"look{number}")
@@ -238,10 +241,42 @@ def test_a_guess_opens_what_ran_before_it_and_the_look_of_its_answer_alone(brows
     page.locator(".om-question input").first.click()
     page.locator(".om-question").get_by_text("✗ Not “left”.").wait_for(timeout=30 * SECONDS)
     page.locator(".jp-Cell").nth(2).get_by_text("drawn").wait_for(timeout=30 * SECONDS)
-    assert printed(page, 1).split("\n")[:3] == ["early", "Measured: up.", "late"]
+    assert [line for line in printed(page, 1).split("\n") if line.strip()][:3] == [
+        "early",
+        "✗ You said: left. Measured: up.",
+        "late",
+    ]
     looks.first.wait_for(timeout=30 * SECONDS)
     assert not looks.last.is_visible(), "another answer's"
     screenshot(page, "opened")
+    page.close()
+
+
+def test_cells_that_are_queued_behind_a_question_wait_but_not_those_without_the_builds_tag(
+    browser, jupyterlab
+):
+    folder, address, token = jupyterlab
+    sources = (CELLS[0], ANSWER, PICTURE, "print(known)")
+    cells = [nbformat.v4.new_code_cell(source, id=f"q{n}") for n, source in enumerate(sources)]
+    for cell in cells[1:3]:
+        cell.metadata["tags"] = [SEALED]
+    notebook = nbformat.v4.new_notebook(cells=cells, metadata=METADATA)
+    nbformat.write(notebook, folder / "queued.ipynb")
+    page = browser.new_page(viewport={"width": 1200, "height": 1000})
+    open_and_run(page, address, token, "queued.ipynb")  # before a box can be seen
+    for place in (1, 2):
+        says(page, place, GUESS_FIRST)
+    says(page, 3, "7")
+    page.evaluate(f"{ACTIVE} = 0")
+    run_next(page)  # asked again, and no answer is run: a reader who goes to a later cell
+    page.evaluate(f"{ACTIVE} = 3")
+    page.evaluate("window.jupyterapp.commands.execute('notebook:run-cell')")
+    says(page, 3, "7")
+    page.locator(".om-question input[value=up]").click()
+    page.locator(".jp-Cell").nth(1).get_by_text("✓ You said: up. Measured: up.").wait_for(
+        timeout=30 * SECONDS
+    )
+    screenshot(page, "queued")
     page.close()
 
 
@@ -252,7 +287,7 @@ def test_verdicts_wait_for_every_guess_and_say_which_is_missing(browser, jupyter
     guesses.first.get_by_text("Recorded. Guess C30 too.").wait_for(timeout=30 * SECONDS)
     page.evaluate(f"{ACTIVE} = 1")
     run_next(page)
-    says(page, 1, GUESS_FIRST.replace("Guess", "Guess C30"))
+    says(page, 1, GUESS_FIRST.replace(f"“{QUESTION}”", "C30"))
     guesses.first.get_by_text("✓ Right.").wait_for(timeout=30 * SECONDS)
     guesses.last.locator("input[value=true]").click()
     guesses.last.get_by_text("✗ Not “true”.").wait_for(timeout=30 * SECONDS)
@@ -386,7 +421,10 @@ def test_after_a_question_bars_of_folded_code_have_words_and_stored_pictures_are
     asks, draws = (
         nbformat.v4.new_code_cell(source, id=f"f{n}")
         for n, source in enumerate(
-            (CELLS[0], "# The picture\nfrom PIL import Image\nImage.new('RGB', (90, 90), 'white')")
+            (
+                f"{CELLS[0]}\n{OPEN}",
+                "# The picture\nfrom PIL import Image\nImage.new('RGB', (90, 90), 'white')",
+            )
         )
     )
     for cell in (asks, draws):

@@ -30,7 +30,7 @@ PAGE = """<meta name=viewport content='width=device-width'><style>
 body {{ margin: 0; }}
 main {{ padding: 8px 12px; background: #fff; border: 1px solid #8b929a; }}
 main::before {{ content: "{note}"; color: #57606a; font: italic 14px system-ui, sans-serif; }}
-.om > :not(.om-view), .om-view > :not(.om-picture) {{ display: none; }}
+.om .om-controls, .om > details, .om-view > :not(.om-picture) {{ display: none; }}
 </style><main></main><script type=module>
 {module}
 mount(document.querySelector("main"), {start});

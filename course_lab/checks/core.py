@@ -45,6 +45,7 @@ from course_lab.checks.compare import TOLERANCE, describe, difference
 from course_lab.checks.mistakes import Candidate, Mistake, explanation
 from course_lab.checks.rules import Case, Rule
 from course_lab.widgets import card, output
+from course_lab.widgets.seal import seal
 
 SECONDS = 10.0  # the longest that one call may take
 
@@ -118,6 +119,7 @@ class Check:
     def __call__(self, answer: Any) -> None:
         """Print what is right or wrong with the function ``answer``."""
         verdict = self.verdict(answer)
+        seal.open()  # it says nothing of the question above
         card.tell(str(verdict), verdict.as_html())
         if verdict.kind != "right" and IPython.get_ipython() is not None:
             output.show(hint_button.hint_button(self.hints))

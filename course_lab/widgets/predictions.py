@@ -12,7 +12,7 @@ import traitlets
 
 from course_lab.widgets import running
 from course_lab.widgets.card import ASKS, OTHER, RIGHT, bold, card, inline, small
-from course_lab.widgets.seal import missing, seal
+from course_lab.widgets.seal import is_watched, missing, seal
 from course_utils import validation
 
 _answers: dict[str, Any] = {}  # the learner's answers by question: they survive a re-run
@@ -37,7 +37,7 @@ class Prediction:
     """A question for the learner, in a box; made by :func:`predict` or :func:`predict_number`.
 
     The box records an answer as soon as it is picked or typed. Once :meth:`reveal` has run, the box
-    has the verdict too, and keeps it up to date. Who has seen the box and not guessed is told to
+    has the verdict too, and keeps it up to date. At a front end, who has not guessed is told to
     guess, once in each cell up to the answer and its pictures, in place of what it shows; the guess
     then opens it. ``name`` says which guess is missing where a cell asks for several.
     """
@@ -49,8 +49,13 @@ class Prediction:
         self._box: Any = box
         self._right_answer: Any = None  # as judge() got it
         self.revealed = False  # whether the cell with the answer has run
+        self._answer_shown: dict[str, str] = {}  # the bundle that reveal() displayed last
+        self._measured = ""  # in words
+        self._is_asked = is_watched()  # the cells that follow may be queued before the box is drawn
         box.observe(self._record, names="answer")
         box.observe(lambda _: running.watch.start(), names="seen")
+        if self._is_asked:
+            running.watch.start()
         self._asked_together: Sequence[Any] = seal.ask(self)
 
     @property
@@ -60,16 +65,38 @@ class Prediction:
 
     @property
     def waits(self) -> bool:
-        """Whether the box was seen and has no answer yet."""
-        return self._box.seen and self.answer is None
+        """Whether the learner is asked and has no answer yet."""
+        return (self._is_asked or self._box.seen) and self.answer is None
 
     def reveal(self, measured: str | float, unit: str = "") -> None:
-        """Print what was measured; the box says whether it was predicted."""
+        """Show what was measured, and beside it the guess; the box says whether it was right."""
         value = f"{measured:.4g}" if isinstance(measured, float) else str(measured)
-        in_words = f"{value} {unit}".strip()
-        no_guess = self.answer is None and not seal.holds
-        print(f"Measured: {in_words}.{' (No prediction was made above.)' if no_guess else ''}")
+        self._measured = f"{value} {unit}".strip()
         self.judge(measured)
+        if self.answer is None and not seal.holds:
+            print(f"Measured: {self._measured}. (No prediction was made above.)")
+            return
+        self._answer_shown = self._verdict()
+        IPython.display.display(self._answer_shown, raw=True)
+
+    def repeat_guess(self) -> None:
+        """Put the guess into the answer, which is held back."""
+        if self._answer_shown:
+            self._answer_shown |= self._verdict()
+
+    def _verdict(self) -> dict[str, str]:
+        """What was guessed and what was measured, as text and as a card."""
+        measured = f"Measured: {self._measured}."
+        if self.answer is None:
+            return {"text/plain": measured, "text/html": card(inline(measured))}
+        if not isinstance(self.answer, str):
+            said, colour = f"You said: {self.answer:.4g}.", ASKS
+        elif self.answer == self._right_answer:
+            said, colour = f"✓ You said: {self.answer}.", RIGHT
+        else:
+            said, colour = f"✗ You said: {self.answer}.", OTHER
+        as_html = card(f"{bold(said, colour)} {inline(measured)}", edge=colour)
+        return {"text/plain": f"{said} {measured}", "text/html": as_html}
 
     def judge(self, right_answer: Any) -> None:
         """Have the box say whether the answer is right."""

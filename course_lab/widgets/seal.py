@@ -5,8 +5,12 @@ The build withholds the same outputs of a learner's notebook, by ``tools/noteboo
 
 import contextlib
 import io
+import json
+import os
 import sys
+import textwrap
 from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 import IPython
@@ -16,7 +20,9 @@ from IPython.utils.capture import capture_output
 from course_lab.widgets import card
 
 TITLE = "#@title "  # how the source of a folded cell starts: Colab shows the rest of the line
-GUESS_FIRST = "Guess{} above, or run this cell once more to see it without a guess."
+GUESS_FIRST = "Guess {} above, or run this cell once more to see it without a guess."
+ASKED = 90  # characters of a question that a note repeats
+SEALED = "sealed"  # the build's tag of a cell that gives an answer away
 EMPTY = {"text/plain": "", "text/html": ""}
 
 
@@ -24,11 +30,15 @@ class Question(Protocol):
     """What the seal asks of a question."""
 
     name: str  # such as a claim's id; "" where the cell asks nothing else
+    question: str
     revealed: bool  # the cell with its answer has run
 
     @property
     def waits(self) -> bool:
-        """Whether it was seen, and has no guess yet."""
+        """Whether somebody is asked, and has not guessed yet."""
+
+    def repeat_guess(self) -> None:
+        """Put the guess into the answer, which is held back."""
 
 
 class Held(NamedTuple):
@@ -60,6 +70,7 @@ class Seal:
 
     It does so the first time that the cell runs, and only while a guess is missing. The cell runs
     to its end, so that later cells find its variables; the last guess shows what was held back.
+    Where the notebook's file can be read, its tags say which cells these are.
     """
 
     def __init__(self) -> None:
@@ -78,14 +89,20 @@ class Seal:
 
         Returns the questions of its cell, of which more may follow.
         """
-        if self._let_go:
-            for output in self._let_go():
-                IPython.display.display(output["data"], metadata=output["metadata"], raw=True)
+        self.open()
         cell = getattr(IPython.get_ipython(), "execution_count", None)
         if cell != self._asking_cell:
             self._questions, self._asking_cell = [], cell
         self._questions.append(question)
         return self._questions
+
+    def open(self) -> None:
+        """Show what the running cell has shown so far, and hold nothing more of it back."""
+        if self._let_go:
+            outputs = self._let_go()
+            sys.displayhook = IPython.get_ipython().displayhook  # for the cell's last value
+            for output in outputs:
+                IPython.display.display(output["data"], metadata=output["metadata"], raw=True)
 
     def guessed(self) -> None:
         """A guess was made: show what waited for nothing else, and say what the rest waits for."""
@@ -93,6 +110,8 @@ class Seal:
             if any(question.waits for question in held.questions):
                 held.places[0].update(_note(held.questions), raw=True)
                 continue
+            for question in held.questions:
+                question.repeat_guess()
             for place, output in zip(held.places, held.outputs, strict=True):
                 place.update(output["data"], metadata=output["metadata"], raw=True)
             self._held.remove(held)
@@ -102,7 +121,8 @@ class Seal:
         if all(question.revealed for question in self._questions) and not source.startswith(TITLE):
             self._questions = []  # the pictures of the answer end here
         has_run = source.rstrip("\n") in shell.history_manager.input_hist_raw
-        if not has_run and any(question.waits for question in self._questions):
+        waits = any(question.waits for question in self._questions)
+        if waits and not has_run and _may_give_away(shell):
             self._hold(shell)
 
     def end(self) -> None:
@@ -133,14 +153,40 @@ class Seal:
 
 
 def missing(questions: Iterable[Question]) -> str:
-    """The names of the questions that wait for a guess: "C16 and C19"."""
-    return " and ".join(question.name for question in questions if question.waits)
+    """The questions that wait for a guess: "C16 and C19", or “Which way is up?”."""
+    return " and ".join(_label(question) for question in questions if question.waits)
+
+
+def _label(question: Question) -> str:
+    asked = textwrap.shorten(question.question, ASKED, placeholder=" …")
+    return question.name or f"“{asked}”"
+
+
+def is_watched() -> bool:
+    """Whether a front end asked for the cell that runs: a program sends code and no more."""
+    return bool(_request(IPython.get_ipython()).get("metadata"))
+
+
+def _request(shell: Any) -> dict[str, Any]:
+    """The message that asked for the cell; empty where there was none."""
+    return shell.get_parent() if hasattr(shell, "get_parent") else {}
+
+
+def _may_give_away(shell: Any) -> bool:
+    """Whether the cell that runs is sealed, as far as can be known."""
+    cell = _request(shell).get("metadata", {}).get("cellId")
+    try:
+        notebook = json.loads(Path(os.environ["JPY_SESSION_NAME"]).read_text("utf-8"))
+        tags = {one["id"]: one["metadata"].get("tags", []) for one in notebook["cells"]}
+    except (KeyError, TypeError, OSError, ValueError):
+        return True  # not a server's notebook, or one that was renamed
+    is_told = cell and any(SEALED in names for names in tags.values())
+    return not is_told or SEALED in tags.get(cell, [])
 
 
 def _note(questions: Iterable[Question]) -> dict[str, str]:
-    names = missing(questions)
-    text = GUESS_FIRST.format(names and f" {names}")
-    return {"text/plain": text, "text/html": card.card(card.escaped(text), edge=card.ASKS)}
+    text = GUESS_FIRST.format(missing(questions))
+    return {"text/plain": text, "text/html": card.card(card.inline(text), edge=card.ASKS)}
 
 
 seal = Seal()

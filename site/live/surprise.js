@@ -9,6 +9,7 @@ const SHOWN = NARROW ? 476 : 768; // bytes of the passage that are coloured
 const STRONGEST = 4; // nats, the strongest colour
 const STRETCHED = "YaRN";
 const MOST = 768; // bytes of a reader's own text
+const MEANS = 6; // that are kept in sight
 const MORE = 48; // bytes that the model adds to it
 
 const END = 10; // the byte that ends a line
@@ -30,6 +31,7 @@ function createText({ text, first, trained, ways }, _, want, status, put) {
   let shown, spans;
   let version = 0; // of the text
   const read = new Map(); // key → {losses, expected}
+  const results = new Map(); // key → {name, mean}, of all bytes
   let length = LENGTHS[0], stretched = false;
   let cursor = -1; // the byte that was pointed at
 
@@ -40,6 +42,7 @@ function createText({ text, first, trained, ways }, _, want, status, put) {
     onchange: () => { stretched = tick.checked; changed(); } });
   const unread = create("span", { class: "om-read-unread" }, "not read yet");
   const mean = create("b"), note = create("p", { class: "om-note" });
+  const kept = create("ol", { class: "om-read-kept", "aria-label": "Means so far, nats a byte" });
   const detail = create("p", { class: "om-read-detail" });
   const page = create("pre", { class: "om-read-text", tabindex: 0, role: "img",
     "aria-label": "The text, each byte coloured by its loss. Arrow keys go from byte to byte." });
@@ -126,6 +129,17 @@ function createText({ text, first, trained, ways }, _, want, status, put) {
     tell();
   }
 
+  // The means of this text so far, in the order in which they were asked for.
+  function showResults() {
+    const ofText = [...results].filter(([name]) => name.startsWith(`${version} `)).slice(-MEANS);
+    kept.hidden = ofText.length < 2;
+    kept.replaceChildren(...ofText.map(([name, result]) => {
+      const bar = create("i", { style: `width: ${100 * Math.min(1, result.mean / STRONGEST)}%` });
+      return create("li", name === key() ? { "aria-current": "true" } : {},
+        create("span", {}, result.name), create("b", {}, result.mean.toFixed(2)), bar);
+    }));
+  }
+
   function tell() {
     const { losses = [], expected = [] } = read.get(key()) ?? {};
     if (losses[cursor] === undefined) {
@@ -145,17 +159,22 @@ function createText({ text, first, trained, ways }, _, want, status, put) {
       span.style.setProperty("--om-share", share.toFixed(2));
       span.classList.toggle("om-read-unread", losses[n] === undefined);
     });
-    // A mean over some of the bytes would compare two lengths on different ones.
+    // Two lengths are compared once both have read the same bytes; until then a mean is about.
     const count = Math.min(losses.length, shown.length), isWhole = count === shown.length;
     const sum = losses.slice(0, count).reduce((total, loss) => total + loss, 0);
-    mean.textContent = isWhole ? (sum / count).toFixed(2) : "…";
-    note.textContent = isWhole ? `The mean over ${count} of ${count} bytes.`
+    mean.textContent = count ? `${isWhole ? "" : "≈ "}${(sum / count).toFixed(2)}` : "…";
+    mean.classList.toggle("om-read-part", !isWhole);
+    note.textContent = isWhole ? `The mean over all ${count} bytes shown. At every length the same `
+      + "are judged; what stands before them is only read."
       : `Reading: ${count} of ${shown.length} bytes so far.`;
     unread.hidden = isWhole;
     if (isWhole) {
       status.textContent = `${length} bytes, ${stretched ? "stretched" : "as trained"}: `
         + `${mean.textContent} nats a byte.`;
+      results.set(key(), { name: `${length.toLocaleString("en")}${stretched ? " stretched" : ""}`,
+        mean: sum / count });
     }
+    showResults();
     tell();
   }
 
@@ -165,7 +184,7 @@ function createText({ text, first, trained, ways }, _, want, status, put) {
         ...lengths.map((input, n) => create("label", {}, input,
           create("span", {}, LENGTHS[n].toLocaleString("en"))))),
       create("label", { class: "om-read-tick" }, tick, `stretched by ${STRETCHED}`),
-      create("p", { class: "om-read-mean" }, mean, " nats a byte")), note, page,
+      create("p", { class: "om-read-mean" }, mean, " nats a byte")), kept, note, page,
     create("p", { class: "om-read-scale", "aria-hidden": "true" }, "0", create("i"),
       `${STRONGEST} nats and more`, unread), detail, form,
     create("p", { class: "om-note" }, `Trained on texts of ${trained} bytes. The stronger the `

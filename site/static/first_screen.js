@@ -97,10 +97,10 @@ function softmax(scores) {
   return positive.map((number) => number / sum);
 }
 
-// How many weights differ between two orders of the same words, and the largest difference: which
-// word asks which, and the weight before and after. `order` says which word of the sentence as it
-// was typed stands at each place.
-export function changes(words, order, encoding) {
+// How many weights differ between two orders of the same words, and of those of the word that asks
+// the largest difference: the word it asks, and the weight before and after. `order` says which
+// word of the sentence as it was typed stands at each place.
+export function changes(words, order, encoding, asking) {
   const before = read(words, encoding).weights;
   const after = read(order.map((n) => words[n]), encoding).weights;
   const pairs = order.flatMap((from, row) => order.map((to, column) => ({
@@ -110,7 +110,8 @@ export function changes(words, order, encoding) {
   return {
     changed: pairs.filter((pair) => difference(pair) > SAME).length,
     of: pairs.length,
-    largest: pairs.reduce((most, pair) => (difference(pair) > difference(most) ? pair : most)),
+    largest: pairs.filter(({ from }) => from === asking)
+      .reduce((most, pair) => (difference(pair) > difference(most) ? pair : most)),
   };
 }
 
@@ -280,7 +281,7 @@ export function mount(element) {
     const before = read(words, encoding).weights[asking];
     drawArcs(weights[from], order.map((n) => before[n]), from, order.map((n) => centres[n]),
       order.map((n) => widths[n]));
-    const { changed, of, largest } = changes(words, order, encoding);
+    const { changed, of, largest } = changes(words, order, encoding, asking);
     const moved = order.some((n, place) => n !== place);
     verdict.dataset.changed = changed > 0;
     verdict.textContent = sentence(moved, changed, of, largest);
@@ -293,9 +294,9 @@ export function mount(element) {
       + "see what it attends to.";
     if (!changed) return `${reader} has taken no notice: 0 of ${of} weights have changed.`;
     const percent = (share) => (100 * share).toFixed(share > 0.01 && share < 0.995 ? 0 : 1);
-    return `${reader} has noticed: ${changed} of ${of} weights have changed. Most changed `
-      + `${named(largest.from)} → ${named(largest.to)}: ${percent(largest.before)} % before, `
-      + `${percent(largest.after)} % now.`;
+    return `${reader} has noticed: ${changed} of ${of} weights have changed. Most changed of `
+      + `the arcs drawn, ${named(largest.from)} → ${named(largest.to)}: `
+      + `${percent(largest.before)} % before, ${percent(largest.after)} % now.`;
   }
 
   // A word in a sentence; equal ones are counted from the left.

@@ -3,6 +3,7 @@
 const FIRST = { colour: 2 }; // of the two positions
 const SECOND = { colour: 3, dash: "4 3" };
 const LAST = 2000; // position
+const TIP = 36; // pixels, the side of the square in which a hand's tip is taken
 
 function sinusoidalTable(length, d_model, speeds) {
   const table = new Float64Array(length * d_model);
@@ -28,15 +29,42 @@ function drawClock(panel, title, speed, positions) {
   });
 }
 
+// Where the tips of a clock's two hands are, as handles.
+function tipsOf(panel, speed, { first, second }) {
+  return [first, second].map((position) => {
+    const [x, y] = [Math.cos(position * speed), Math.sin(position * speed)];
+    return [panel.box.left + panel.px(x), panel.box.top + panel.py(y), TIP, TIP];
+  });
+}
+
+// A tip is moved along its circle: the position goes on by as much as this hand has to turn.
+function movedTo([x, y], speed, state, tip) {
+  const name = ["first", "second"][tip], before = state[name];
+  const angle = Math.atan2(y, x) - before * speed;
+  const shorter = angle - 2 * Math.PI * Math.round(angle / (2 * Math.PI));
+  return { [name]: Math.min(LAST, Math.max(0, Math.round(before + shorter / speed))) };
+}
+
+// What drags the hands of the clock in a panel; `pairOf` says which hand that is.
+function dragOfClock(panel, pairOf) {
+  const speedOf = ({ base, d_model, ...state }) => base ** (-2 * pairOf(state) / d_model);
+  return {
+    panel,
+    onlyHandles: true,
+    handles: (drawn, _, state) => tipsOf(drawn, speedOf(state), state),
+    change: (place, state, begins, tip) => movedTo(place, speedOf(state), state, tip),
+  };
+}
+
 const EXPLORER = {
   columns: [1, 1, 1.15, 1.15, 1, 1],
   minWidth: 165,
   height: (width) => Math.min(270, Math.max(190, width)),
   limits: ({ d_model }) => ({ pair: [0, d_model / 2 - 1] }),
-  drag: { // choose a hand
+  drag: [dragOfClock(0, () => 0), dragOfClock(1, ({ pair }) => pair), { // choose a hand
     panel: 2,
     change: ([x], { d_model }) => ({ pair: Math.min(d_model / 2 - 1, Math.max(0, Math.round(x))) }),
-  },
+  }],
   play: {
     label: "let both positions run",
     step: ({ first, second }) => { // at the last position, back to the first
@@ -97,10 +125,11 @@ const EXPLORER = {
 
   sentence({ wavelengths, slow, gaps, distance }, { length, pair, first, second }) {
     const hands = pair === 0 ? "" : `, for hand ${pair} ${fixed(gaps[pair], 2)}`;
-    const past = [first, second].filter((position) => position >= length).join(" and ");
+    const past = [first, second].filter((position) => position >= length)
+      .map((position) => fixed(position, 0)).join(" and ");
     return `Hand ${pair} takes ${fixed(wavelengths[pair], 1)} positions for one turn. ${slow} of `
       + `${wavelengths.length} hands do not finish a turn in ${length} positions (grey line). `
-      + `Positions ${first} and ${second}: for hand 0 they are ${fixed(gaps[0], 2)} apart${hands}, `
+      + `Positions ${fixed(first, 0)} and ${fixed(second, 0)}: for hand 0 they are ${fixed(gaps[0], 2)} apart${hands}, `
       + `for all hands together ${fixed(distance, 2)}.`
       + (past && ` No line in table and waves for ${past}: they end at ${length - 1}.`);
   },

@@ -13,9 +13,13 @@
 //   unused(state)                    names of controls that do nothing now: they are greyed
 //   initialise(state, start)         fills in state that no control shows
 //   follow(state, name)              after control `name` has moved: changes other state with it
-//   drag                             {panel, change([x, y], state, begins)}: the changes of the
-//                                    state while the pointer is down at these values in that
-//                                    panel; at its first place it begins
+//   drag                             {panel, change([x, y], state, begins, handle)}, or several:
+//                                    the changes of the state while the pointer is down at these
+//                                    values in that panel; at its first place it begins. With
+//                                    handles(panel, numbers, state), boxes [x, y, width, height]
+//                                    around pixels of the panel, a finger that goes down in one may
+//                                    move any way, and elsewhere scrolls; `handle` is its place in
+//                                    the list. With `onlyHandles` nothing else is dragged
 //   play                             {label, step(state)}: a button that makes these changes again
 //                                    and again, where time or a walk is the subject
 //   meanwhile(state, data, before)   numbers until the controls rest, made from those before, where
@@ -35,10 +39,16 @@ const STYLE = `
   --om-paper: #111;
   color-scheme: dark; }
 .om *, .om *::before { box-sizing: border-box; }
-.om-controls { display: grid; gap: 2px 24px;
-  grid-template-columns: repeat(auto-fit, minmax(min(100%, 19rem), 1fr)); }
-.om-control { display: grid; grid-template-columns: 7.5rem 1fr 4.5rem; gap: 8px; min-height: 28px;
+.om-controls { display: grid; gap: 2px 24px; align-items: end;
+  grid-template-columns: repeat(auto-fit, minmax(min(100%, 16.5rem), 1fr)); }
+.om-control { display: grid; grid-template-columns: auto 1fr; gap: 8px; min-height: 28px;
   align-items: center; margin: 0; font-weight: normal; color: inherit; }
+.om-control.om-slider { grid-template: 24px 22px / 1fr auto; gap: 0 8px; }
+.om-slider > :is(span, label) { grid-area: 1 / 1; margin: 0; font-weight: normal; color: inherit; }
+.om-slider > :is(output, input[type=number]) { grid-area: 1 / 2; }
+.om-slider > input[type=range] { grid-area: 2 / 1 / -1 / -1; }
+.om-slider > input[type=number] { width: 5.5rem; height: 24px; padding: 0 4px; text-align: right;
+  background: transparent; border: 1px solid var(--om-grey); border-radius: 4px; }
 .om-control output { font-variant-numeric: tabular-nums; text-align: left; color: inherit; }
 .om-control input, .om-control select { margin: 0; font: inherit; color: inherit; }
 .om-control input[type=range] { width: 100%; accent-color: var(--om-0); height: 22px;
@@ -76,6 +86,8 @@ const STYLE = `
 .om-panel > .om-tip { z-index: 1; padding: 1px 7px; border-radius: 4px; pointer-events: none;
   font-size: 12px; white-space: nowrap; color: Canvas; background: var(--om-ink); }
 .om-draggable { cursor: crosshair; touch-action: pan-y; }
+.om-panel > .om-handle { cursor: grab; touch-action: none; }
+.om-handle:active { cursor: grabbing; }
 .om text { fill: var(--om-soft); text-anchor: middle; }
 .om text.om-title { fill: var(--om-ink); font-size: 13px; font-weight: 600; }
 .om text.om-label { font-size: 12px; }
@@ -87,11 +99,12 @@ const STYLE = `
   white-space: nowrap; }
 .om summary { cursor: pointer; color: var(--om-soft); width: fit-content; }
 @media (max-width: 480px) { /* the controls pass below what they move */
-  .om { display: flex; flex-direction: column; }
-  .om-controls, .om > details { order: 1; }
-  .om-view { position: sticky; z-index: 1; padding-bottom: 4px;
-    top: var(--header-height, 0px); background: var(--color-background-primary, Canvas); }
-  .om-view.om-high { position: static; } }
+  .om-stage { display: flex; flex-direction: column; }
+  .om-view { position: sticky; z-index: 1; padding-bottom: 4px; margin-bottom: 64px;
+    top: var(--header-height, 0px); background: var(--color-background-primary, Canvas);
+    border-bottom: 1px solid var(--om-grey); box-shadow: 0 6px 6px -5px rgb(0 0 0 / 40%); }
+  .om-controls { order: 1; margin-top: -60px; } /* it goes while the last control is in sight */
+  .om-view.om-high { position: static; border: 0; box-shadow: none; } }
 @media print { .om-controls, .om-tabs, .om-play { display: none; } }
 .om .om-tile, .om .om-play { border-radius: 16px; } /* JupyterLab has a rule for all buttons */
 @media (pointer: coarse) {
@@ -100,9 +113,11 @@ const STYLE = `
   .om-control select, .om-control input[type=text] { font-size: 16px; height: 40px; }
   .om-control input[type=checkbox] { width: 24px; height: 24px; }
   .om-control.om-slider { grid-template: 16px 28px / 1fr auto; gap: 0; font-size: 13px; }
-  .om-slider > output { grid-area: 1 / 2; }
-  .om-control.om-slider > input { grid-area: 1 / 1 / -1 / -1; height: 36px; margin-top: 8px; }
-  .om-slider > span { grid-area: 1 / 1; }
+  .om-control.om-slider > input[type=range] { grid-area: 1 / 1 / -1 / -1; height: 36px;
+    margin-top: 8px; }
+  .om-control.om-fine { grid-template-rows: 36px 36px; }
+  .om-control.om-fine > input[type=range] { grid-area: 2 / 1 / -1 / -1; margin: 0; }
+  .om-slider > input[type=number] { font-size: 16px; height: 36px; }
   .om-tile, .om-play { min-height: 40px; border-radius: 20px; }
   .om-tile { min-width: 40px; }
   .om summary { min-height: 40px; padding: 10px 0; }
@@ -114,6 +129,7 @@ const PAUSE = 150; // milliseconds without a change, after which a slow explorer
 const GAP = 4; // pixels between two panels
 const PHONE = 480; // pixels; on narrower screens the picture stays in sight, with its sentence
 const LEAST = 130; // pixels of such a screen that they leave to the controls
+const FINE = 200; // values; a slider that has more has a field for the number beside it
 const SHORT_TEXT = 30; // characters; a longer text has a row of controls to itself
 
 // Numbers, pictures and words at this state, without a page: for the page below, and for tests.
@@ -199,9 +215,13 @@ function labelOf(label, ...children) {
 }
 
 function sliderOf({ name, label, values }, id) {
-  const output = newElement("output", { for: id });
   const input = newElement("input", { type: "range", id, step: 1, name });
-  const element = labelOf(label, input, output);
+  const field = values.length > FINE && fieldOf(label, values, input);
+  const output = field || newElement("output", { for: id });
+  const element = field
+    ? newElement("div", { class: "om-control om-fine" }, newElement("label", { for: id }, label),
+      input, field)
+    : labelOf(label, input, output);
   element.classList.add("om-slider");
   stayInSwipe(input);
   return {
@@ -212,11 +232,28 @@ function sliderOf({ name, label, values }, id) {
       input.min = values.indexOf(valid[0]);
       input.max = values.indexOf(valid[valid.length - 1]);
       input.value = placeOf(state[name], values);
-      output.textContent = fixed(state[name], 0, 6);
-      input.setAttribute("aria-valuetext", output.textContent);
+      const text = fixed(state[name], 0, 6);
+      input.setAttribute("aria-valuetext", text);
+      if (!field) output.textContent = text;
+      else if (field !== document.activeElement) field.value = state[name];
+      if (field) [field.min, field.max] = [valid[0], valid.at(-1)];
     },
     read: () => values[Number(input.value)],
   };
+}
+
+// A field for the number of a fine slider, which moves there as it is typed.
+function fieldOf(label, values, input) {
+  const field = newElement("input", { type: "number", "aria-label": `${label}, as a number`,
+    step: Number((values[1] - values[0]).toPrecision(6)), inputmode: "decimal" });
+  field.addEventListener("input", () => {
+    const value = field.valueAsNumber;
+    if (Number.isNaN(value) || value < values[input.min] || value > values[input.max]) return;
+    input.value = placeOf(value, values);
+    input.dispatchEvent(new Event("input"));
+  });
+  field.addEventListener("change", () => { field.value = values[input.value]; });
+  return field;
 }
 
 // A finger that swipes over a slider scrolls the page, and the slider, which moved at its touch, is
@@ -279,6 +316,7 @@ function mountOn(explorer, givenSpec, element, start = {},
   const tabs = newTabs(boxes);
   const { root, bar, seen, sentence, spoken, description } =
     newPage(spec.title, id, controls, boxes, tabs.element, tiles?.element);
+  const drags = [explorer.drag ?? []].flat();
   const player = explorer.play && newPlayer(explorer.play.label, () =>
     set(explorer.play.step(view.state)));
   if (player) bar.append(player.element);
@@ -298,14 +336,20 @@ function mountOn(explorer, givenSpec, element, start = {},
     const unused = explorer.unused?.(state) ?? [];
     controls.forEach((control, n) => {
       control.write(state, limits[names[n]]);
-      control.input.disabled = unused.includes(names[n]);
-      control.element.classList.toggle("om-unused", control.input.disabled);
+      const isUnused = unused.includes(names[n]);
+      for (const input of control.element.querySelectorAll("input, select")) {
+        input.disabled = isUnused;
+      }
+      control.element.classList.toggle("om-unused", isUnused);
     });
     root.dataset.theme = dark ? "dark" : "light";
     tiles?.write(state);
     if (!width) return;
     view = viewOf(explorer, spec, state, width, dark, before);
     view.panels.forEach((panel, n) => paint(panel, boxes[n]));
+    for (const { panel, handles } of drags.filter((drag) => drag.handles)) {
+      placeHandles(boxes[panel], handles(view.panels[panel], view.numbers, view.state));
+    }
     tabs.write(view.panels);
     sentence.textContent = view.sentence;
     if (width < PHONE) sentence.style.minHeight = `${sentence.offsetHeight}px`; // no jumps below it
@@ -359,10 +403,9 @@ function mountOn(explorer, givenSpec, element, start = {},
   controls.forEach((control, n) => {
     control.input.addEventListener("input", () => set({ [names[n]]: control.read() }));
   });
-  if (explorer.drag) {
-    const { panel, change } = explorer.drag;
-    onDrag(boxes[panel].element, (left, top, begins) => {
-      set(change(view.panels[panel].valuesAt(left, top), view.state, begins));
+  for (const { panel, change, onlyHandles } of drags) {
+    onDrag(boxes[panel], onlyHandles, (left, top, begins, handle) => {
+      set(change(view.panels[panel].valuesAt(left, top), view.state, begins, handle));
     });
   }
   boxes.forEach(({ element }, n) => newTip(element, (...place) => view.panels[n].cellAt(...place)));
@@ -511,7 +554,8 @@ function handOver(event) {
 function newBox() {
   const canvas = newElement("canvas", { hidden: "" });
   const layers = [newElement("div"), newElement("div")];
-  return { element: newElement("div", { class: "om-panel" }, canvas, ...layers), canvas, layers };
+  const element = newElement("div", { class: "om-panel" }, canvas, ...layers);
+  return { element, canvas, layers, handles: [] };
 }
 
 // All elements of an explorer: controls, panels and the sentence that are `seen`, the sentence as
@@ -533,8 +577,7 @@ function newPage(title, id, controls, boxes, tabs, tiles) {
     { class: "om", role: "group", "aria-label": `Explorer: ${title}`,
       "data-lm-suppress-shortcuts": "true" },
     newElement("style", {}, STYLE),
-    bar,
-    seen,
+    newElement("div", { class: "om-stage" }, bar, seen),
     spoken,
     newElement("details", {}, newElement("summary", {}, "In words"), description),
   );
@@ -631,30 +674,50 @@ function newTiles({ label, list }, move) {
   return { element, write };
 }
 
-// Call follow(left, top, begins), in pixels of the element, while the pointer is down in it, and
-// whether it is the first call since it went down. A finger that moves up or down scrolls the page;
-// it acts by a tap or sideways.
-function onDrag(element, follow) {
-  let start = null, begins = true;
-  const handle = (event) => {
+// Put a panel's handles, invisible boxes, where a finger may take hold.
+function placeHandles({ element, handles }, places) {
+  while (handles.length < places.length) {
+    handles.push(newElement("div", { class: "om-handle" }));
+    element.append(handles.at(-1));
+  }
+  handles.forEach((handle, n) => {
+    handle.hidden = !places[n];
+    const [x, y, width, height] = places[n] ?? [0, 0, 0, 0];
+    handle.style.left = `${x - width / 2}px`;
+    handle.style.top = `${y - height / 2}px`;
+    handle.style.width = `${width}px`;
+    handle.style.height = `${height}px`;
+  });
+}
+
+// Call follow(left, top, begins, handle), in pixels of the panel, while the pointer is down in it,
+// and whether it is the first call since it went down. A finger that moves up or down scrolls the
+// page, unless it has hold of a handle; else it acts by a tap or sideways.
+function onDrag({ element, handles }, onlyHandles, follow) {
+  let start = null, begins = true, handle; // the place of the handle that is held
+  const act = (event) => {
+    if (onlyHandles && handle === undefined) return;
     const { left, top } = element.getBoundingClientRect();
-    follow(event.clientX - left, event.clientY - top, begins);
+    follow(event.clientX - left, event.clientY - top, begins, handle);
     begins = false;
   };
   const isSwipe = ({ pointerType, clientX, clientY }) => pointerType === "touch"
+    && handle === undefined
     && Math.abs(clientX - start.clientX) <= Math.abs(clientY - start.clientY);
-  element.classList.add("om-draggable");
+  if (!onlyHandles) element.classList.add("om-draggable");
   element.addEventListener("pointerdown", (event) => {
     [start, begins] = [event, true];
-    if (event.pointerType === "touch") return;
+    const place = handles.indexOf(event.target);
+    handle = place < 0 ? undefined : place;
+    if (event.pointerType === "touch" && handle === undefined) return;
     element.setPointerCapture(event.pointerId);
     event.preventDefault(); // no text is selected
-    handle(event);
+    if (event.pointerType !== "touch") act(event);
   });
   element.addEventListener("pointermove", (event) => {
-    if (event.buttons & 1 && start && !isSwipe(event)) handle(event);
+    if (event.buttons & 1 && start && !isSwipe(event)) act(event);
   });
-  element.addEventListener("click", handle);
+  element.addEventListener("click", act);
 }
 
 function paint(panel, { element, canvas, layers }) {

@@ -12,6 +12,7 @@ const PAST = 8; // settings that the picture remembers
 const WIDE = { x: [-0.02, 0.6], y: [0, 2] }; // nats a byte, of the right panel
 const NEAR = { x: [-0.01, 0.4], y: [0.3, 0.8] }; // as soon as the last three settings are there
 const INSET = 8; // pixels between the edge and a point that is held inside
+const HEAD = 44; // pixels, how high the place is in which a finger takes a bar's head
 
 function readerOf({ weights }) {
   reader ??= readModel(Uint8Array.from(atob(weights), (letter) => letter.charCodeAt(0)).buffer);
@@ -98,9 +99,15 @@ const EXPLORER = {
 
   drag: {
     panel: 0,
-    change([x, y], { factors }) {
+    handles: (panel, _, { factors }) => factors.map((factor, pair) => {
+      const { left, top } = panel.box;
+      return [left + panel.px(pair), top + panel.py(factor), panel.px(1) - panel.px(0), HEAD];
+    }),
+    change([x, y], { factors }, begins, head) {
+      const isStraight = head !== undefined && Math.abs(x - head) < 1; // a finger sways
+      const hand = isStraight ? head : Math.round(x);
       return {
-        hand: Math.min(factors.length - 1, Math.max(0, Math.round(x))),
+        hand: Math.min(factors.length - 1, Math.max(0, hand)),
         slowed: Math.round(2 * Math.min(SLOWEST, Math.max(1, y))) / 2, // as the slider
       };
     },
@@ -175,7 +182,7 @@ const EXPLORER = {
         { colour: reading ? "grey" : "ink", size: 6, hollow: true });
   },
 
-  sentence({ losses, unseen }, { hand, factors, set }) {
+  sentence({ losses, unseen }, { set }) {
     const { rivals, trained, long } = SPEC.data;
     const [home] = rivals.direct;
     const [x, y] = losses.map((loss) => loss - home);
@@ -185,14 +192,10 @@ const EXPLORER = {
     const digits = isClose ? 3 : 2; // what tells two close sums apart
     const apart = isClose ? "just" : fixed(Math.abs(ahead), 2);
     const verdict = ahead > ROUNDING ? `You are ${apart} below the line.`
-      : ahead < -ROUNDING ? `You are ${apart} above it.` : "You are level with it.";
-    const speed = factors[hand] === 1 ? "keeps its speed"
-      : `turns ${fixed(factors[hand], 0, 2)} times slower`;
-    return `Hand ${hand} ${speed}. Loss above the unstretched `
-      + `model at ${trained}: ${signedRise(x)} at ${trained} bytes, `
-      + `${signedRise(y)} at ${long}, together ${fixed(x + y, digits)}; the step `
-      + `${fixed(goal, digits)}. ${verdict} ${countOf(unseen)} `
-      + `new angles.${set === OWN_WAY ? ` In Python: mine = ${writtenOf(factors)}` : ""}`;
+      : ahead < -ROUNDING ? `You are ${apart} above the line.` : "You are level with the line.";
+    return `${verdict} The loss rises by ${signedRise(x)} at ${trained} bytes, ${signedRise(y)} at `
+      + `${long}, together ${fixed(x + y, digits)}; the step's by ${fixed(goal, digits)}. `
+      + `${countOf(unseen)} new angles.${set === OWN_WAY ? ` Your hands as Python: “In words”.` : ""}`;
   },
 
   description({ losses, unseen }, state) {
@@ -207,6 +210,7 @@ const EXPLORER = {
       + `${trained} bytes across and at ${long} up: ${points.join("; ")}. `
       + "Those outside the axes are named at the edge, blue ones are known ways. Grey "
       + "points are your last settings. A dashed line joins what adds up to as much as the step. "
-      + `Hands with new angles: ${crossed.join(", ") || "none"}. Set as: ${state.set}.`;
+      + `Hands with new angles: ${crossed.join(", ") || "none"}. Set as: ${state.set}. `
+      + `In Python: mine = ${writtenOf(state.factors)}.`;
   },
 };

@@ -4,6 +4,8 @@ const PLACES = 41; // positions 0 to 40
 const FARTHEST_MOVE = 20; // positions that both can be moved on by
 const QUERY = [1, 0.4];
 const KEY = [-0.2, 0.9];
+const TIP = 40; // pixels, the side of the square in which a tip is taken
+const JUMP = 0.02; // radians that one position less of a jump is worth
 
 function turned([x, y], angle) {
   const cos = Math.cos(angle);
@@ -55,15 +57,32 @@ function within(position) {
   return Math.min(FARTHEST_MOVE, Math.max(0, Math.round(position)));
 }
 
+// The position in which an arrow points where the pointer is; of several the nearest to the last.
+function turnedTo(pointer, start, before, both, theta) {
+  const missed = (position) =>
+    Math.abs(angleBetween(turned(start, (position + both) * theta), pointer))
+    + JUMP * Math.abs(position - before);
+  const positions = Array.from({ length: FARTHEST_MOVE + 1 }, (_, position) => position);
+  return positions.reduce((best, position) => (missed(position) < missed(best) ? position : best));
+}
+
 const EXPLORER = {
   columns: [1, 1],
   minWidth: 280,
   height: (width) => Math.min(330, width),
 
-  drag: { // choose the positions of query and key
+  drag: [{ // turn an arrow by its tip: it goes on to the position that comes nearest
+    panel: 0,
+    onlyHandles: true,
+    handles: (panel, { query, key }) => [query, key].map(([x, y]) =>
+      [panel.box.left + panel.px(x), panel.box.top + panel.py(y), TIP, TIP]),
+    change: ([x, y], { p, r, both, theta }, begins, tip) => (tip === 0
+      ? { p: turnedTo([x, y], QUERY, p, both, theta) }
+      : { r: turnedTo([x, y], KEY, r, both, theta) }),
+  }, { // choose the positions of query and key
     panel: 1,
     change: ([x, y]) => ({ p: within(y), r: within(x), both: 0 }),
-  },
+  }],
   play: {
     label: "move both",
     step: ({ both }) => ({ both: both === FARTHEST_MOVE ? 0 : both + 1 }),
