@@ -5,6 +5,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+import lesson_titles
 import site_exercises
 import site_explorers
 import site_live
@@ -14,7 +15,7 @@ from nbformat import NotebookNode
 from notebook_folds import OF_A_QUESTION, PLUMBING, TITLE, is_look, split_look
 from notebook_source import BuildError
 from site_exercises import SOLUTION, STUB
-from site_html import code_block, escaped, folded, opening, tag
+from site_html import code_block, escaped, folded, macros, opening, tag
 from site_outputs import Outputs
 
 from course_lab.checks import Check
@@ -25,7 +26,6 @@ NOTEBOOKS = "_static/notebooks"
 AIMS = re.compile(r"\n\n(After this lesson you can)\n\n((?:- .*\n|  .*\n)+)")
 FACTS = re.compile(r"^\*\*Time:\*\* .*(?:\n.+)*", re.MULTILINE)
 ALL_CODE = "Show the code of pictures and questions too"  # what site.js hides until then
-END_OF_FACTS = "</div>"  # what a lesson takes, in its first lines
 NO_SEARCH = "no-search"  # Sphinx's class for what the search leaves out
 OF_AN_EXPLORER = "Code: show the explorer"
 HOW_TO_RUN = "Run cells from top to bottom"  # how a paragraph for notebooks alone starts
@@ -97,10 +97,10 @@ class _Writer:
 
     def page(self) -> Page:
         title = self.cells[0].source
-        facts, rest = self._opening(title)
-        self._put(facts)
+        head, about = self._opening(title)
+        self._put(head)
         end_of_facts = len(self.blocks)
-        self._put([END_OF_FACTS, *rest])
+        self._put(about)
         for number, cell in enumerate(self.cells[1:], start=1):
             before = self.cells[number - 1]
             after = self.cells[number + 1] if number + 1 < len(self.cells) else None
@@ -155,23 +155,44 @@ class _Writer:
         return keys if keys == self.fold else ()
 
     def _opening(self, title: str) -> tuple[list[str], list[str]]:
-        """The first cell: first with its facts, ways to run it and the score, then the rest."""
-        file = f"{self.root}{NOTEBOOKS}/{self.name}.ipynb"
-        links = [tag("a", "Download the notebook", href=file, download="")]
-        if self.badge:
-            links.insert(0, tag("a", "Open in Colab", href=self.badge[1]))
-        ways = tag("p", "Run it yourself: " + " · ".join(links), class_="om-links")
-        code = tag("button", ALL_CODE, type="button", class_="om-all-code", aria_pressed="false")
+        """The first cell: its question and a line of facts, then what is folded, and the rest.
+
+        The first part ends where the links to what moves have their place.
+        """
         questions = [
             question for cell in self.code for question in site_questions.questions(cell, self.name)
         ]
         score = [site_questions.HTML.score(len(questions))] if questions else []
+        code = tag(
+            "p", tag("button", ALL_CODE, type="button", class_="om-all-code", aria_pressed="false")
+        )
         aims, text = AIMS.search(title), AIMS.sub("\n\n", BADGE.sub("", title))
-        question, facts, rest = _around(FACTS, text)
-        blocks = [self._linked(question), opening("div", class_="om-facts")]
-        blocks += [*map(self._linked, facts), ways, *score, tag("p", code)]
-        after = folded(aims[1], [self._linked(aims[2])], class_="om-aims") if aims else []
-        return blocks, [*after, *map(self._linked, rest)]
+        before, facts, rest = _around(FACTS, text)
+        heading, _, question = before.partition("\n\n")
+        minutes, glyph = lesson_titles.TIME.search(text), macros("glyphs.html").glyph
+        brief = [tag("p", _minutes(minutes), class_="om-minutes")] if minutes else []
+        brief += [*score, tag("p", " · ".join(self._links()), class_="om-links")]
+        after = [aims[1], self._linked(aims[2])] if aims else []
+        fold = folded("About this lesson", [*map(self._about, facts)], class_="om-about")
+        return [
+            heading,
+            opening("div", class_="om-question")
+            + str(glyph(lesson_titles.read(title).heading[:2])),
+            self._linked(question),
+            "</div>",
+            tag("div", "".join(brief), class_="om-facts"),
+            *fold[:-1],
+        ], [*after, tag("p", code), fold[-1], *map(self._linked, rest)]
+
+    def _links(self) -> list[str]:
+        """Ways to run the notebook."""
+        file = f"{self.root}{NOTEBOOKS}/{self.name}.ipynb"
+        links = [tag("a", "Open in Colab", href=self.badge[1])] if self.badge else []
+        return [*links, tag("a", "Download the notebook", href=file, download="")]
+
+    def _about(self, facts: str) -> str:
+        """What a lesson builds on, without the time that stands above."""
+        return self._linked(lesson_titles.TIME.sub("", facts))
 
     def _linked(self, markdown: str) -> str:
         """Text, with links to pages in place of notebooks, and to the glossary."""
@@ -230,6 +251,12 @@ class _Writer:
         if cell is None or cell.cell_type != "code":
             return None
         return site_exercises.checked(cell, self.checks)
+
+
+def _minutes(time: re.Match[str]) -> str:
+    """How long a lesson takes."""
+    minutes, exercises = time.groups()
+    return f"{minutes} minutes" + (f", {exercises} for exercises" if exercises else "")
 
 
 def _split_at_heading(text: str) -> tuple[str, str]:
