@@ -188,7 +188,7 @@ class _Writer:
         """Ways to run the notebook."""
         file = f"{self.root}{NOTEBOOKS}/{self.name}.ipynb"
         links = [tag("a", "Open in Colab", href=self.badge[1])] if self.badge else []
-        return [*links, tag("a", "Download the notebook", href=file, download="")]
+        return [*links, tag("a", "Notebook", href=file, download="")]
 
     def _about(self, facts: str) -> str:
         """What a lesson builds on, without the time that stands above."""
@@ -254,9 +254,9 @@ class _Writer:
 
 
 def _minutes(time: re.Match[str]) -> str:
-    """How long a lesson takes."""
+    """How long a lesson takes, and its exercises."""
     minutes, exercises = time.groups()
-    return f"{minutes} minutes" + (f", {exercises} for exercises" if exercises else "")
+    return f"{minutes} + {exercises} minutes" if exercises else f"{minutes} minutes"
 
 
 def _split_at_heading(text: str) -> tuple[str, str]:
