@@ -66,6 +66,7 @@ mathjax4_config = {"options": {"enableMenu": False}}
 LESSON = re.compile(r"\d\d_\w+")
 CLOSER = re.compile(r"closer/(\d\d)_\w+")
 NUMBERED = re.compile(r"(?<=<h1>)(\d\d) · ")  # the heading of a lesson
+PER_CENT = re.compile(r"(?<=\d) %(?! ?\d)")
 EMPTY_HEADING = '<th class="head"><p></p></th>'
 NEXT_LINK = re.compile(r"\]\(([\w./]+)\.md")
 
@@ -111,8 +112,9 @@ def head_nothing_without_words(app, pagename, templatename, context, doctree):
 
 
 def set_off_the_number(app, pagename, templatename, context, doctree):
-    """The number of a lesson has a look of its own."""
+    """The number of a lesson has a look of its own; no line breaks before a per cent sign."""
     if "body" in context:
+        context["body"] = PER_CENT.sub("\u00a0%", context["body"])
         numbered = r'<span class="om-h1-number">\1</span> '
         context["body"] = NUMBERED.sub(numbered, context["body"])
 

@@ -9,6 +9,7 @@ import struct
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 
 import site_columns
 import site_explorers
@@ -18,7 +19,7 @@ import site_questions
 import stills
 from nbformat import NotebookNode
 from notebook_source import BuildError
-from site_html import code_block, escaped, opening, tag
+from site_html import code_block, escaped, folded, opening, tag
 
 from course_lab.claims import CLAIM_MIME
 
@@ -100,8 +101,7 @@ class Outputs:
         if "image/png" in data:
             picture = self._picture(cell, base64.b64decode(data["image/png"]), text)
             moves = text.startswith(site_explorers.IN_KERNEL)
-            note = tag("p", site_explorers.MOVES_ELSEWHERE, class_="om-note")
-            return [picture, note] if moves else [picture]
+            return folded(site_explorers.MOVES_ELSEWHERE, [picture]) if moves else [picture]
         if "text/markdown" in data:
             return [data["text/markdown"]]
         if "text/html" in data:
@@ -232,7 +232,7 @@ class _Part:
             below = 100 * max(0.0, self.top + self.height - bottom) / self.height
             clip = f"clip-path: inset({above:.1f}% 0 {below:.1f}% 0)"
             numbers = _img(f"{self.whole}#{name}", window[2], window[3], clip)
-            picture = tag("span", numbers + picture, class_="om-panel")
+            picture = tag("span", numbers + picture, class_="om-numbered")
         return (_title(self.title) if self.title else "") + picture
 
 
@@ -253,9 +253,13 @@ def _title(title: str) -> str:
 
 
 def _views(svg: str) -> list[View]:
-    """The panels of a drawing."""
-    windows = [(name, tuple(map(float, numbers))) for name, *numbers in PANEL.findall(svg)]
-    return [(name, (left, top, wide, high)) for name, (left, top, wide, high) in windows]
+    """The panels of a drawing; a colour bar that two share goes to the last of them."""
+    windows = {name: list(map(float, numbers)) for name, *numbers in PANEL.findall(svg)}
+    for first, second in pairwise(windows.values()):
+        end = first[0] + first[2]
+        if first[1] <= second[1] and first[0] < second[0] and second[0] + second[2] <= end:
+            first[2], second[2] = second[0] - first[0], end - second[0]
+    return [(name, (left, top, wide, high)) for name, (left, top, wide, high) in windows.items()]
 
 
 def _box(window: Window) -> site_narrow.Box:

@@ -4,6 +4,7 @@ import ast
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import takewhile
 
 import lesson_titles
 import site_exercises
@@ -28,6 +29,13 @@ FACTS = re.compile(r"^\*\*Time:\*\* .*(?:\n.+)*", re.MULTILINE)
 ALL_CODE = "Show the code of pictures and questions too"  # what site.js hides until then
 NO_SEARCH = "no-search"  # Sphinx's class for what the search leaves out
 OF_AN_EXPLORER = "Code: show the explorer"
+WORDS = {  # of notebooks → of pages, where nothing runs
+    "; run the cells from the top.": ".",
+    "Change `mine` and run the cell.": "In the notebook you can change `mine` and run the cell.",
+    "Replace the `raise` line, run the cell, then the check.": "Write it in the notebook.",
+    "Press ▶, and the picture paints itself. Then take another padding.": "In the notebook a "
+    "picture paints itself, step by step, with each padding.",
+}
 HOW_TO_RUN = "Run cells from top to bottom"  # how a paragraph for notebooks alone starts
 START = "course_lab.start("  # in the cell that each lesson starts with
 SECTION = re.compile(r"^(?=#+ )", re.MULTILINE)  # where a heading starts
@@ -101,14 +109,18 @@ class _Writer:
         self._put(head)
         end_of_facts = len(self.blocks)
         self._put(about)
+        drawn: list[NotebookNode] = []
         for number, cell in enumerate(self.cells[1:], start=1):
+            if cell in drawn:
+                continue
             before = self.cells[number - 1]
             after = self.cells[number + 1] if number + 1 < len(self.cells) else None
             if cell.cell_type == "markdown":
                 if not cell.source.startswith(HOW_TO_RUN):
                     self._text(cell)
             elif _has(cell, SOLUTION):
-                self._put(self._exercise(cell, after))
+                drawn = self._drawn_from(cell, self.cells[number + 2 :])
+                self._put(self._exercise(cell, after, drawn))
             elif not (_has(before, SOLUTION) and self._check(cell)):
                 self._cell(cell)
         self._put([])
@@ -195,7 +207,9 @@ class _Writer:
         return self._linked(lesson_titles.TIME.sub("", facts))
 
     def _linked(self, markdown: str) -> str:
-        """Text, with links to pages in place of notebooks, and to the glossary."""
+        """Text in a page's words, with links to pages, not notebooks, and to the glossary."""
+        for words, own in WORDS.items():
+            markdown = re.sub(r"\s+".join(map(re.escape, words.split())), own, markdown)
         return self.link_terms(TO_NOTEBOOK.sub(r"](\1.md\2)", markdown).strip())
 
     def _cell(self, cell: NotebookNode) -> None:
@@ -238,12 +252,34 @@ class _Writer:
         self.settled.update(keys)
         return [tag("p", note, class_="om-note om-settled", id=cell.id)] if keys else []
 
-    def _exercise(self, solution: NotebookNode, after: NotebookNode | None) -> list[str]:
+    def _drawn_from(
+        self, solution: NotebookNode, after: Sequence[NotebookNode]
+    ) -> list[NotebookNode]:
+        """The cells that draw, after the check, what the solution makes: they are part of it."""
+        defined = [part.name for part in ast.parse(solution.source).body if hasattr(part, "name")]
+        return list(
+            takewhile(
+                lambda cell: (
+                    _has(cell, PLUMBING)
+                    and cell.id not in self.waiting
+                    and any(name in cell.source for name in defined)
+                ),
+                after,
+            )
+        )
+
+    def _exercise(
+        self,
+        solution: NotebookNode,
+        after: NotebookNode | None,
+        drawn: Sequence[NotebookNode],
+    ) -> list[str]:
         check = self._check(after)
         hints = check.hints if check else ()
         answer = [code_block(solution.source)]
         if after is not None and check:
             answer += [code_block(after.source), *self.outputs.blocks(after)]
+        answer += [block for cell in drawn for block in self.outputs.blocks(cell)]
         return site_exercises.exercise(code_block(self.stubs.pop(0)), hints, answer)
 
     def _check(self, cell: NotebookNode | None) -> Check | None:

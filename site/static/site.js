@@ -356,9 +356,21 @@ const SENTENCES = /(?<=[.?!])(?<!\b(?:al|e\.g|i\.e|eq|Eq)\.)\s+/;
 const NOTHING = "Your search did not match any documents. Please make sure that all words are "
   + "spelled correctly and that you've selected enough categories."; // Sphinx's
 
+// What stands for a command of TeX in a line of text; other commands are left out.
+const SIGNS = {
+  theta: "θ", beta: "β", alpha: "α", pi: "π", phi: "φ", omega: "ω", lambda: "λ", Delta: "Δ",
+  lfloor: "⌊", rfloor: "⌋", bmod: "mod", cdot: "·", times: "×", le: "≤", ge: "≥", log: "log",
+  sin: "sin", cos: "cos", max: "max", min: "min", exp: "exp", ln: "ln", infty: "∞", to: "→",
+};
+function inLetters(tex) {
+  return tex.replaceAll(/\\[,;:! ]/g, " ")
+    .replaceAll(/\\([a-zA-Z]+)/g, (_, command) => SIGNS[command] ?? "")
+    .replaceAll(/[\\{}_]/g, "");
+}
+
 // A text as it is read: without what formulas need in TeX, and without signs beside headings.
 function read(text) {
-  return text.replaceAll(/\\\((.*?)\\\)/gs, (_, tex) => tex.replaceAll(/\\[a-z]*frac|[\\{}]/g, ""))
+  return text.replaceAll(/\\\((.*?)\\\)/gs, (_, tex) => inLetters(tex))
     .replaceAll("¶", "");
 }
 
