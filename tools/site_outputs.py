@@ -148,7 +148,7 @@ class Outputs:
         ]
         least = LEGIBLE / PIXELS / site_narrow.smallest_words(svg)
         scale = _scale([part.pixels for part in parts], least)
-        if scale >= least:
+        if scale >= least or self.on_phones is not None:  # windows may cut through a panel
             return parts, scale
         for number, (part, box) in enumerate(zip(parts, boxes, strict=True)):
             beside = part.pixels / PIXELS - part.width
