@@ -184,7 +184,9 @@ def test_a_panel_has_the_numbers_of_the_axis_that_it_shares_and_no_others():
     own, shared = site_panels.shared_numbers(svg, boxes)
     assert own is None and shared is not None
     assert shared[0] < shared[2] < boxes[1][0], "they stand at the left of the first panel"
-    alone = site_narrow.narrow(site_panels.alone(svg, boxes[1]), 250)
+    panel = site_panels.alone(svg, boxes[1])
+    assert panel is not None
+    alone = site_narrow.narrow(panel, 250)
     assert alone.width <= 250 < boxes[1][2] - boxes[1][0]
 
 

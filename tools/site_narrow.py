@@ -115,7 +115,7 @@ def narrow(svg: str, wanted: float) -> Drawing:
         return lambda x: x - lost if x > right else left + share * (x - left) if x > left else x
 
     def width_of(squeeze: Squeeze, lines: Sequence[Line]) -> float:
-        return max(squeeze(width), *(line.at(squeeze)[2] + GAP for line in lines))
+        return max([squeeze(width), *(line.at(squeeze)[2] + GAP for line in lines)])
 
     keeps_shape = root.find(f".//{SVG}image") is not None or _is_round(root)
     possible = [(squeezed(1.0), alone)]

@@ -150,11 +150,12 @@ class Outputs:
         scale = _scale([part.pixels for part in parts], least)
         if scale >= least or self.on_phones is not None:  # windows may cut through a panel
             return parts, scale
-        for number, (part, box) in enumerate(zip(parts, boxes, strict=True)):
+        panels = [site_panels.alone(svg, box) for box in boxes]
+        for number, (part, box, panel) in enumerate(zip(parts, boxes, panels, strict=True)):
+            if panel is None:
+                continue
             beside = part.pixels / PIXELS - part.width
-            drawing = site_narrow.narrow(
-                site_panels.alone(svg, box), PHONE / least / PIXELS - beside
-            )
+            drawing = site_narrow.narrow(panel, PHONE / least / PIXELS - beside)
             file = self._file(cell, "svg", drawing.svg.encode())
             parts[number] = replace(
                 part,

@@ -15,9 +15,13 @@ LETTERS = 8.0  # points by which the lowest and the highest number stand out
 MARGIN = 1.0  # points, left of the numbers
 
 
-def alone(svg: str, view: Box) -> str:
-    """The drawing with the one panel that its view shows, and nothing of the others."""
+def alone(svg: str, view: Box) -> str | None:
+    """The drawing with the one panel that its view shows, and nothing of the others.
+
+    It is None where words of this panel would be lost, since they stand with another.
+    """
     root = ElementTree.fromstring(svg)
+    words = _words_within(root, view)
     left, top, right, bottom = view
     for figure in root.findall(f"{SVG}g"):
         for part in list(figure):
@@ -29,6 +33,8 @@ def alone(svg: str, view: Box) -> str:
             rect = clip.find(f"{SVG}rect")
             if rect is not None and not _within(rectangle(rect), view):
                 defs.remove(clip)
+    if _words_within(root, view) != words:
+        return None
     root.set("viewBox", f"{left:g} {top:g} {right - left:g} {bottom - top:g}")
     ElementTree.register_namespace("", SVG.strip("{}"))
     ElementTree.register_namespace("xlink", "http://www.w3.org/1999/xlink")
@@ -79,6 +85,11 @@ def _frame(root: Element, view: Box) -> Box:
     """The largest rectangle within a view that clips what is drawn, or the view."""
     clips = (rectangle(rect) for rect in root.iterfind(f".//{SVG}clipPath/{SVG}rect"))
     return max((clip for clip in clips if _within(clip, view)), key=width_of_box, default=view)
+
+
+def _words_within(root: Element, view: Box) -> int:
+    lines = (line.at() for text in texts_of(root, 0.0)[1] for line in text)
+    return sum(_within(box, view) for box in lines)
 
 
 def _box(part: Element) -> Box | None:
