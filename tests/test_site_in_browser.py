@@ -350,7 +350,8 @@ def test_a_phone_shows_of_twelve_figures_what_the_sentences_are_about(opened):
     page = opened("pictures", viewport=PHONE)
     read_all(page)
     assert page.locator("article .om-figure:visible").count() == 12
-    assert page.locator("article .om-panels:visible img").count() < 18
+    parts = page.locator("article .om-panels:visible > :is(img, .om-numbered)")
+    assert parts.count() < 18
     cut = "all => all.filter(part => part.scrollWidth > part.clientWidth + 1).length"
     assert page.locator("article .om-figure:visible").evaluate_all(cut) == 0
     assert page.evaluate("document.documentElement.scrollHeight") < 8000
@@ -362,7 +363,7 @@ def test_a_phone_shows_of_twelve_figures_what_the_sentences_are_about(opened):
 def test_a_wide_panel_is_squeezed_into_a_phones_width_under_a_title_of_text(opened, name, figures):
     page = opened(name, viewport=PHONE)
     read_all(page)
-    titles = page.locator(".om-figure-title:visible")
+    titles = page.locator(".om-stacked > .om-figure-title:visible")
     assert titles.count() == figures
     cut = "all => all.filter(part => part.scrollWidth > part.clientWidth + 1).length"
     assert page.locator("article .om-figure:visible").evaluate_all(cut) == 0
