@@ -354,7 +354,7 @@ def test_a_phone_shows_of_twelve_figures_what_the_sentences_are_about(opened):
     assert parts.count() < 18
     cut = "all => all.filter(part => part.scrollWidth > part.clientWidth + 1).length"
     assert page.locator("article .om-figure:visible").evaluate_all(cut) == 0
-    assert page.evaluate("document.documentElement.scrollHeight") < 8000
+    assert page.evaluate("document.documentElement.scrollHeight") < 8300
 
 
 @pytest.mark.parametrize(
