@@ -53,6 +53,7 @@ html_theme_options = {
         "color-brand-primary": "#f49ac8",
         "color-brand-content": "#f49ac8",
         "color-brand-visited": "#f49ac8",
+        "color-background-primary": "#111111",  # as the paper of figures in the dark
     },
 }
 pygments_style = "a11y-high-contrast-light"
@@ -64,6 +65,8 @@ mathjax4_config = {"options": {"enableMenu": False}}
 
 LESSON = re.compile(r"\d\d_\w+")
 CLOSER = re.compile(r"closer/(\d\d)_\w+")
+NUMBERED = re.compile(r"(?<=<h1>)(\d\d) · ")  # the heading of a lesson
+PER_CENT = re.compile(r"(?<=\d) %(?! ?\d)")
 EMPTY_HEADING = '<th class="head"><p></p></th>'
 NEXT_LINK = re.compile(r"\]\(([\w./]+)\.md")
 
@@ -91,6 +94,7 @@ def setup(app):
     app.connect("autodoc-process-docstring", escape_bars)
     app.connect("html-page-context", lead_to_the_next_lesson)
     app.connect("html-page-context", head_nothing_without_words)
+    app.connect("html-page-context", set_off_the_number)
 
 
 def escape_bars(app, what, name, obj, options, lines):
@@ -105,6 +109,14 @@ def head_nothing_without_words(app, pagename, templatename, context, doctree):
     """The corner of a table that has no words is a cell, not a heading."""
     if "body" in context:
         context["body"] = context["body"].replace(EMPTY_HEADING, "<td></td>")
+
+
+def set_off_the_number(app, pagename, templatename, context, doctree):
+    """The number of a lesson has a look of its own; no line breaks before a per cent sign."""
+    if "body" in context:
+        context["body"] = PER_CENT.sub("\u00a0%", context["body"])
+        numbered = r'<span class="om-h1-number">\1</span> '
+        context["body"] = NUMBERED.sub(numbered, context["body"])
 
 
 def lead_to_the_next_lesson(app, pagename, templatename, context, doctree):

@@ -5,6 +5,8 @@ from xml.etree import ElementTree
 
 import site_columns
 import site_narrow
+import site_outputs
+import site_panels
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
@@ -144,6 +146,48 @@ def test_a_wide_table_has_a_few_of_its_columns_at_a_time_each_time_beside_the_la
     assert labels[2] == again[2] < first[2] < second[2]
     assert labels[1] == first[1] < again[1] == second[1]
     assert drawing.svg.count(">05<") == 1, "the table itself is there once"
+
+
+def test_rows_of_pictures_are_read_from_left_to_right():
+    fig = Figure(figsize=(10, 3))
+    fig.set_layout_engine("none")
+    ax = fig.add_axes((0, 0, 1, 1))
+    ax.set(xlim=(0, 8), ylim=(0, 2))
+    ax.set_axis_off()
+    for number in range(16):
+        x, y = number % 8 + 0.5, 1.6 - number // 8
+        ax.add_patch(Rectangle((x - 0.4, y - 0.2), 0.8, 0.5))
+        ax.text(x, y - 0.35, f"hand {number}", ha="center", fontsize=8)
+    drawing = site_columns.cut(vector.svg(fig), 380)
+    assert drawing is not None
+    boxes = [
+        tuple(map(float, found))
+        for found in re.findall(
+            r'<svg x="[\d.]+" y="([\d.]+)" viewBox="([-\d.]+) ([-\d.]+)', drawing.svg
+        )
+    ]
+    assert [(left > 300, top > 100) for _, left, top in sorted(boxes)] == [
+        (False, False),
+        (True, False),
+        (False, True),
+        (True, True),
+    ]
+
+
+def test_a_panel_has_the_numbers_of_the_axis_that_it_shares_and_no_others():
+    fig = Figure(figsize=(10, 3))
+    first, second = fig.subplots(1, 2, sharey=True)
+    first.plot([0, 1], [3, 9])
+    second.plot([0, 1], [4, 8])
+    svg = vector.svg(fig)
+    boxes = [site_outputs._box(window) for _, window in site_outputs._views(svg)]
+    own, shared = site_panels.shared_numbers(svg, boxes)
+    assert own is None and shared is not None
+    assert shared[0] < shared[2] < boxes[1][0], "they stand at the left of the first panel"
+    panel = site_panels.alone(svg, boxes[1])
+    assert panel is not None
+    alone = site_narrow.narrow(panel, 250)
+    assert alone.width <= 250 < boxes[1][2] - boxes[1][0]
 
 
 def test_what_fits_or_has_an_axis_or_no_columns_is_not_cut():

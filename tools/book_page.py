@@ -22,7 +22,7 @@ IN_WORDS = "In words"  # a description, which the picture itself carries for tho
 LEFT_OUT = (
     "details.om-code, .om-score, .om-verdict, .om-guess button, .om-links a[download], "
     "input, select, textarea, button, canvas, script, .om-stacked, .om-moves, "
-    ".om-glyph, .om-settled, "
+    ".om-glyph, .om-settled, .om-elsewhere, "
     "span[id^=exercise-]"  # the same in several chapters
 )
 ONLY_ON_SCREEN = ("role", "loading", "tabindex")  # attributes

@@ -64,6 +64,7 @@ def page(markdown: str) -> Page:
     parts = {
         "defaults": _list({kind: default.sentence for kind, default in defaults}),
         "caveats": _list({kind: default.caveat for kind, default in defaults if default.caveat}),
+        "why": why(),
         "bridge": bridge(),
         "which": which(),
         "outside": readme_tables.outside(),
@@ -83,6 +84,16 @@ def _list(sentences: dict[str, str]) -> str:
 
 
 # ------------------------------------------------------------------------- which one
+
+
+def why() -> str:
+    """Why the picture's first state has another best than the advice, in a line."""
+    first = chooser.facts().sort_values("loss").index[0]
+    return (
+        f"The picture starts with any attention kernel allowed. Then `{first}` has the lowest "
+        "loss of the small models, and asks the words for it; the advice above wants a plain "
+        "kernel, as in most libraries. Choose *plain*, and see who is left."
+    )
 
 
 def bridge() -> str:

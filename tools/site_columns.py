@@ -34,7 +34,8 @@ Span = tuple[float, float]  # left, right
 def cut(svg: str, widest: float) -> Drawing | None:
     """The drawing in parts of at most the ``widest`` points, or None if it has no such columns.
 
-    Words alone at the left are the labels of the rows: they stand in each part.
+    Words alone at the left are the labels of the rows: they stand in each part. Without them, rows
+    of pictures are parts too, so that they are read from left to right.
     """
     root = ElementTree.fromstring(svg)
     width = size_of(root)[0]
@@ -53,10 +54,15 @@ def cut(svg: str, widest: float) -> Drawing | None:
         return None
     for line in titles:
         line.parent.remove(line.element)
-    heights = [_height([*labels, part], boxes) for part in parts]
-    _show(root, [[*labels, part] for part in parts], heights)
+    rows = [[*labels, part] for part in parts]
+    bands = [boxes] if labels else _bands(drawn, words)  # pictures are read row by row
+    if not all(_inside(row, band) for band in bands for row in rows):  # they are no rows
+        bands = [boxes]
+    shown = [(row, _height(row, band)) for band in bands for row in rows]
+    heights = [height for _, height in shown]
+    _show(root, [row for row, _ in shown], heights)
     size = max(map(_width, parts)) + sum(map(_width, labels))
-    length = sum(map(_width, heights)) + (len(parts) - 1) * BETWEEN
+    length = sum(map(_width, heights)) + (len(shown) - 1) * BETWEEN
     return drawing_of(root, (0.0, 0.0, size, length), titles)
 
 
@@ -70,6 +76,17 @@ def _columns(boxes: Iterable[Box]) -> Iterator[Span]:
             start, end = left, right
         end = max(end, right)
     yield start, end
+
+
+def _bands(drawn: Sequence[Box], words: Sequence[Box]) -> list[list[Box]]:
+    """What stands between gaps that go from left to right, words with the nearest pictures."""
+    turned = [(top, left, bottom, right) for left, top, right, bottom in drawn]
+    spans = list(_columns(turned))
+    bands: list[list[Box]] = [[] for _ in spans]
+    for box in [*drawn, *words]:
+        gaps = [max(top - box[3], box[1] - bottom, 0.0) for top, bottom in spans]
+        bands[gaps.index(min(gaps))].append(box)
+    return bands
 
 
 def _parts(columns: Sequence[Span], widest: float) -> list[Span]:
@@ -100,12 +117,14 @@ def _width(span: Span) -> float:
 
 def _height(columns: Sequence[Span], boxes: Iterable[Box]) -> Span:
     """From where to where these columns go, down the drawing."""
-    inside = [
-        (top, bottom)
-        for left, top, right, bottom in boxes
-        if any(start <= left and right <= end for start, end in columns)
+    inside = _inside(columns, boxes)
+    return min(top for _, top, *_ in inside), max(bottom for *_, bottom in inside)
+
+
+def _inside(columns: Sequence[Span], boxes: Iterable[Box]) -> list[Box]:
+    return [
+        box for box in boxes if any(start <= box[0] and box[2] <= end for start, end in columns)
     ]
-    return min(top for top, _ in inside), max(bottom for _, bottom in inside)
 
 
 def _show(root: Element, rows: Sequence[Sequence[Span]], heights: Sequence[Span]) -> None:

@@ -15,6 +15,7 @@ CHECKS = "course_lab.checks"
 HEADING = "## Exercises"
 STATED = re.compile(r"^\*\*(Exercise (\d+) [^*]*?)\.?\*\*", re.MULTILINE)
 ABOVE = re.compile(r"^[\w ]+ stands? above\.\n?", re.MULTILINE)
+IN_NOTEBOOK = "To write and to check in the notebook:"
 STUB, SOLUTION = "stub", "solution"
 
 
@@ -67,7 +68,8 @@ def exercise(stub: str, hints: Sequence[str], solution: Sequence[str]) -> list[s
 
     A hint, or the solution, is hidden by the style sheet until what is before it is unfolded.
     """
-    blocks = ['<div class="om-exercise">', stub]
+    note = tag("p", IN_NOTEBOOK, class_="om-note om-elsewhere")
+    blocks = ['<div class="om-exercise">', note, stub]
     for number, hint in enumerate(hints, start=1):
         text = tag("p", inline(hint))
         blocks += folded(f"Hint {number} of {len(hints)}", [text], class_="om-hint")

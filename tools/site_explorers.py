@@ -17,7 +17,7 @@ FOLDER = "_static/explorers"
 PLACE = re.compile(r'id="(explorer-(\w+)-\d+)"')
 IN_KERNEL = "Explorer with sliders"  # the same for one that needs Python; course_lab.widgets
 RUN = "Run the cell to move them."
-MOVES_ELSEWHERE = "This picture moves with sliders where Python runs: in JupyterLab or Colab."
+MOVES_ELSEWHERE = "A picture with sliders, in the notebook. Here is how it starts"
 
 
 def shown(cell: NotebookNode, lesson: str) -> list[tuple[str, dict[str, object]]]:

@@ -19,6 +19,8 @@ from course_lab.widgets import card
 
 LINE_BREAKS = re.compile(r"\s*\n\s*")
 POWER = re.compile(r"\b\d(?:\.\d+)?e-\d+\b")
+CASES = re.compile(r"(?<=\. )[^.;]+: (?:yes|no)(?:; [^.;]+: (?:yes|no))*$")
+NUMBERS = re.compile(r"(\d+)")
 TICKS = re.compile(r"^\s*(`{3,})", re.MULTILINE)
 
 
@@ -50,7 +52,31 @@ def inline(text: str) -> Markup:
     return Markup(card.inline(" ".join(text.split())))
 
 
-TEMPLATES.filters |= {"plain": plain, "inline": inline}
+def in_order(cases: dict[str, bool]) -> list[tuple[str, bool]]:
+    """The cases of a verdict by their words, in which 9216 comes before 10240."""
+    return sorted(cases.items(), key=lambda case: _natural(case[0]))
+
+
+def told(measured: str) -> str:
+    """What was measured; cases with yes and no at its end are told in words, and in order."""
+    tail = CASES.search(measured)
+    if tail is None:
+        return measured
+    cases = [case.rpartition(": ") for case in tail[0].split("; ")]
+    lists = {
+        words: ", ".join(sorted((name for name, _, said in cases if said == answer), key=_natural))
+        for words, answer in (("It holds for", "yes"), ("It does not for", "no"))
+    }
+    words = " ".join(f"{words} {names}." for words, names in lists.items() if names)
+    return measured[: tail.start()] + words
+
+
+def _natural(text: str) -> list[tuple[int, str]]:
+    """By which texts are in order, their numbers by value."""
+    return [(int(part), "") if part.isdigit() else (0, part) for part in NUMBERS.split(text)]
+
+
+TEMPLATES.filters |= {"plain": plain, "inline": inline, "in_order": in_order, "told": told}
 
 
 def macros(name: str) -> Any:

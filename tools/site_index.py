@@ -1,26 +1,27 @@
 """The site's first page and its table of contents, from the title cells of the lessons."""
 
-import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-import findings
 import lesson_titles
 from markdown_it import MarkdownIt
 from markupsafe import Markup
 from notebook_source import CLOSER
 from site_html import macros
 
+from course_lab.recorded_claims import read_claims
+
 HERE = "<!-- lessons -->"  # in site/pages/index.md, where the list of lessons goes
 FINDINGS = "<!-- findings -->"  # and where three findings go
 
 
 class Finding(NamedTuple):
-    """A number, what it says, and the page that shows it."""
+    """A number, what it is about, and the page that tells more."""
 
     number: str
     sentence: str
-    measured: str  # on what, in small print
+    small_print: str
     page: str
 
 
@@ -59,25 +60,19 @@ def list_of_lessons(titles: Mapping[str, str]) -> str:
 
 
 def three_findings() -> list[Finding]:
-    """What a visitor should hear first, computed from ``data``."""
-    rises, costs, counts = (
-        findings.rises_by_encoding(),
-        findings.cost_of_slow_pairs(),
-        findings.verdicts(),
-    )
+    """What should make a visitor curious; no lesson's question is answered."""
+    counts = Counter(claim["verdict"] for claim in read_claims())
     return [
         Finding(
-            f"{math.exp(rises['rope'].mean):.0f} ×",
-            "RoPE reads 32 times more than in training, and finds the right next byte that much "
-            f"less likely. ALiBi: {math.exp(rises['alibi'].mean):.2f} times.",
-            "Small models, trained on texts of 64 bytes, read 2,048 at once. Averages.",
+            "32 ×",
+            "as long as all texts of the training. Which encodings still read them?",
+            "Small models, trained on texts of 64 bytes, read 2,048 at once. Guess, then look.",
             "07_train_short_test_long",
         ),
         Finding(
-            f"{math.exp(costs[8000]):.1f} ×",
-            "Stop four slow pairs of RoPE, and in long texts a published model finds the right "
-            f"next token that much less likely. In short ones: {math.exp(costs[512]):.1f} times.",
-            "SmolLM2, pairs 24 to 27: at the end of 8,000 tokens, and in 512. Averages.",
+            "4 of 32",
+            "hands of a published model stand still. In texts of which length does it notice?",
+            "SmolLM2 with the slow pairs 24 to 27 of its RoPE stopped. Guess, then look.",
             "05_rope",
         ),
         Finding(

@@ -98,7 +98,7 @@ def narrow(svg: str, wanted: float) -> Drawing:
     What has pictures or is round keeps its shape; only the title is taken out.
     """
     root = ElementTree.fromstring(svg)
-    width, height = size_of(root)
+    start, ceiling, width, floor = view_of(root)
     panel = left, top, right, bottom = panel_of(root)
     titles, texts = texts_of(root, top)
     marks = [mark for mark in _marks(root) if mark[0] > left]
@@ -115,7 +115,7 @@ def narrow(svg: str, wanted: float) -> Drawing:
         return lambda x: x - lost if x > right else left + share * (x - left) if x > left else x
 
     def width_of(squeeze: Squeeze, lines: Sequence[Line]) -> float:
-        return max(squeeze(width), *(line.at(squeeze)[2] + GAP for line in lines))
+        return max([squeeze(width), *(line.at(squeeze)[2] + GAP for line in lines)])
 
     keeps_shape = root.find(f".//{SVG}image") is not None or _is_round(root)
     possible = [(squeezed(1.0), alone)]
@@ -126,16 +126,22 @@ def narrow(svg: str, wanted: float) -> Drawing:
             for lines in (alone, beside, slid)
             if _is_legible(squeeze, lines, [], frames, marks)
         ]
-    fitting = [choice for choice in possible if width_of(*choice) <= wanted]
+    fitting = [choice for choice in possible if width_of(*choice) - start <= wanted]
     squeeze, lines = fitting[0] if fitting else possible[-1]
-    cut = max((line.y + 2 * DESCENT * line.size for line in titles), default=0.0)
+    cut = max((line.y + 2 * DESCENT * line.size for line in titles), default=ceiling)
     cut = min([cut, *(line.at()[1] for line in lines)])
     for line in titles:
         line.parent.remove(line.element)
     _move(root, squeeze)
     for line in lines:
         _put(line, line.moved(squeeze))
-    return drawing_of(root, (0.0, cut, width_of(squeeze, lines), height), titles)
+    return drawing_of(root, (start, cut, width_of(squeeze, lines), floor), titles)
+
+
+def view_of(root: Element) -> Box:
+    """What a drawing shows."""
+    left, top, width, height = (float(number) for number in root.get("viewBox", "").split())
+    return left, top, left + width, top + height
 
 
 def size_of(root: Element) -> tuple[float, float]:
@@ -146,8 +152,8 @@ def size_of(root: Element) -> tuple[float, float]:
 
 def panel_of(root: Element) -> Box:
     """The widest panel of a drawing, or all of it."""
-    clips = [_rectangle(rect) for rect in root.iterfind(f".//{SVG}clipPath/{SVG}rect")]
-    return max(clips, key=width_of_box, default=(0.0, 0.0, *size_of(root)))
+    clips = [rectangle(rect) for rect in root.iterfind(f".//{SVG}clipPath/{SVG}rect")]
+    return max(clips, key=width_of_box, default=view_of(root))
 
 
 def texts_of(root: Element, top: float) -> tuple[list[Line], list[list[Line]]]:
@@ -155,6 +161,12 @@ def texts_of(root: Element, top: float) -> tuple[list[Line], list[list[Line]]]:
     texts = list(_texts(root))
     titles = [line for text in texts for line in text if line.is_title(top)]
     return titles, [[line for line in text if not line.is_title(top)] for text in texts]
+
+
+def smallest_words(svg: str) -> float:
+    """The size of a drawing's smallest words in points, formulas aside."""
+    lines = [line for text in _texts(ElementTree.fromstring(svg)) for line in text]
+    return min((line.size for line in lines if not line.letters), default=TITLE)
 
 
 def drawing_of(root: Element, box: Box, titles: Sequence[Line]) -> Drawing:
@@ -172,7 +184,8 @@ def drawing_of(root: Element, box: Box, titles: Sequence[Line]) -> Drawing:
     return Drawing(ElementTree.tostring(root, encoding="unicode"), *size, title)
 
 
-def _rectangle(rect: Element) -> Box:
+def rectangle(rect: Element) -> Box:
+    """The box of a rectangle."""
     x, y, width, height = (float(rect.get(key, 0)) for key in ("x", "y", "width", "height"))
     return x, y, x + width, y + height
 
@@ -356,7 +369,7 @@ def _move(root: Element, squeeze: Squeeze) -> None:
     for use in uses:
         use.set("x", f"{squeeze(float(use.get('x', 0))):.1f}")
     for rect in root.iterfind(f".//{SVG}clipPath/{SVG}rect"):
-        left, _, right, _ = _rectangle(rect)
+        left, _, right, _ = rectangle(rect)
         rect.attrib |= {
             "x": f"{squeeze(left):.1f}",
             "width": f"{squeeze(right) - squeeze(left):.1f}",

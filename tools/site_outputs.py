@@ -8,16 +8,18 @@ import statistics
 import struct
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
 
 import site_columns
 import site_explorers
 import site_narrow
+import site_panels
 import site_questions
 import stills
 from nbformat import NotebookNode
 from notebook_source import BuildError
-from site_html import code_block, escaped, opening, tag
+from site_html import code_block, escaped, folded, opening, tag
 
 from course_lab.claims import CLAIM_MIME
 
@@ -29,9 +31,11 @@ PHONE, GAP = 358, 7  # pixels across a phone's page, and between two panels ther
 SMALLEST, LARGEST = 0.7, 1.1  # of a panel there, compared with how it was drawn
 NARROW = 0.8  # of a single panel that is squeezed: rather so large than wide
 IN_COLUMNS = 0.62  # of a drawing whose columns do not all stand side by side, at least
+LEGIBLE = 9  # pixels: the size of letters, at least
 FITS = 0.53  # of what stands alone in its row: rather so small than cut
-PANEL = re.compile(r'<view id="(panel-\d+)" viewBox="\S+ \S+ (\S+) (\S+)"')
-TITLE = 0.2  # of a door strip's height
+PANEL = re.compile(r'<view id="(panel-\d+)" viewBox="(\S+) (\S+) (\S+) (\S+)"')
+TITLE = 0.32  # of a door strip's height
+DOORS = 0.76  # of their size as drawn, on a phone: then their words have 9 pixels
 CUT = 0.493  # of its width: left of the third door's leaf
 COLUMNS = re.compile(
     r"\S {4,}\S|\S {2,}\S(?:.*\S)? {2,}\S"
@@ -40,8 +44,12 @@ INDEX_NAME = re.compile(  # which pandas writes into a second row of headings
     r"<thead>\s*<tr>\s*<th></th>(.*?)</tr>\s*<tr>\s*<th>(.+?)</th>(?:\s*<th></th>)+\s*</tr>\s*</thead>",
     re.DOTALL,
 )
+OPACITY = re.compile(r"(?<![-\w])opacity: ([\d.]+)")
+GLASS = 0.3  # what is less opaque is meant to be seen through
+IN_THE_DARK = re.compile(r"@media\(prefers-color-scheme:dark\)\{#[\w-]+\{")
 STYLE = re.compile(r"<style.*?</style>", re.DOTALL)
-Window = tuple[float, float, float, float]
+Window = tuple[float, float, float, float]  # left, top, width, height
+View = tuple[str, Window]  # its name, what it shows
 
 
 @dataclass
@@ -93,8 +101,7 @@ class Outputs:
         if "image/png" in data:
             picture = self._picture(cell, base64.b64decode(data["image/png"]), text)
             moves = text.startswith(site_explorers.IN_KERNEL)
-            note = tag("p", site_explorers.MOVES_ELSEWHERE, class_="om-note")
-            return [picture, note] if moves else [picture]
+            return folded(site_explorers.MOVES_ELSEWHERE, [picture]) if moves else [picture]
         if "text/markdown" in data:
             return [data["text/markdown"]]
         if "text/html" in data:
@@ -103,6 +110,7 @@ class Outputs:
 
     def _drawing(self, cell: NotebookNode, svg: str, description: str, halves: bool) -> list[str]:
         """A figure whole and, if it has several panels, each by itself for a phone."""
+        svg = _opaque_in_the_dark(svg)
         address = self._file(cell, "svg", svg.encode())
         words = self._words(cell, description)
         size = SVG_SIZE.search(svg)
@@ -110,30 +118,68 @@ class Outputs:
             raise BuildError(f"{self.lesson}, cell {cell.id} shows an SVG without width and height")
         width, height = (round(float(points) * PIXELS) for points in size.groups())
         whole = _image(address, words, width, height)
-        panels = _halves(*map(float, size.groups())) if halves else PANEL.findall(svg)
+        views = _halves(*map(float, size.groups())) if halves else _views(svg)
         if self.on_phones is not None:
-            panels = [
-                panels[part - 1] if isinstance(part, int) else _window(*part)
+            views = [
+                views[part - 1] if isinstance(part, int) else _window(*part)
                 for part in self.on_phones
             ]
-        elif len(panels) < 2:
+        elif len(views) < 2:
             if width <= PHONE / NARROW:
                 return [tag("div", whole, class_="om-figure")]
             return [tag("div", whole, class_="om-figure om-whole"), self._narrow(cell, svg, words)]
-        sizes = [(float(width) * PIXELS, float(height) * PIXELS) for _, width, height in panels]
-        addresses = [f"{address}#{name}" for name, *_ in panels]
-        stacked = tag("div", _stacked(addresses, sizes, words), class_="om-figure om-stacked")
+        if halves:
+            parts, scale = [_Part(f"{address}#{name}", *window) for name, window in views], DOORS
+        else:
+            parts, scale = self._panels(cell, svg, address, views)
+        kind = "om-figure om-stacked" + (" om-doors" if halves else "")
+        stacked = tag("div", _stacked(parts, words, scale), class_=kind)
         return [tag("div", whole, class_="om-figure om-whole"), stacked]
+
+    def _panels(
+        self, cell: NotebookNode, svg: str, address: str, views: Sequence[View]
+    ) -> tuple[list["_Part"], float]:
+        """The panels of a figure for a phone, narrower where their words were too small."""
+        boxes = [_box(window) for _, window in views]
+        strips = site_panels.shared_numbers(svg, boxes)
+        parts = [
+            _Part(f"{address}#{name}", *window, address, strip)
+            for (name, window), strip in zip(views, strips, strict=True)
+        ]
+        least = LEGIBLE / PIXELS / site_narrow.smallest_words(svg)
+        scale = _scale([part.pixels for part in parts], least)
+        if scale >= least or self.on_phones is not None:  # windows may cut through a panel
+            return parts, scale
+        panels = [site_panels.alone(svg, box) for box in boxes]
+        for number, (part, box, panel) in enumerate(zip(parts, boxes, panels, strict=True)):
+            if panel is None:
+                continue
+            beside = part.pixels / PIXELS - part.width
+            drawing = site_narrow.narrow(panel, PHONE / least / PIXELS - beside)
+            file = self._file(cell, "svg", drawing.svg.encode())
+            parts[number] = replace(
+                part,
+                address=file,
+                top=box[3] - drawing.height,
+                width=drawing.width,
+                height=drawing.height,
+                title=drawing.title,
+            )
+        return parts, _scale([part.pixels for part in parts], least)
 
     def _narrow(self, cell: NotebookNode, svg: str, words: str) -> str:
         """A single wide panel for a phone, its title as text above it."""
-        columns = site_columns.cut(svg, PHONE / IN_COLUMNS / PIXELS)
-        drawing = columns or site_narrow.narrow(svg, PHONE / NARROW / PIXELS)
+        least = LEGIBLE / PIXELS / site_narrow.smallest_words(svg)
+        drawing = (
+            site_columns.cut(svg, PHONE / max(IN_COLUMNS, least) / PIXELS)
+            or site_columns.cut(svg, PHONE / IN_COLUMNS / PIXELS)
+            or site_narrow.narrow(svg, PHONE / max(NARROW, least) / PIXELS)
+        )
         address = self._file(cell, "svg", drawing.svg.encode())
-        size = drawing.width * PIXELS, drawing.height * PIXELS
-        title = tag("p", escaped(drawing.title), class_="om-figure-title") if drawing.title else ""
-        panel = tag("div", _stacked([address], [size], words), class_="om-figure")
-        return tag("div", title + panel, class_="om-stacked")
+        part = _Part(address, 0.0, 0.0, drawing.width, drawing.height)
+        title = _title(drawing.title) if drawing.title else ""
+        stacked = _stacked([part], words, _scale([part.pixels], least))
+        return tag("div", title + tag("div", stacked, class_="om-figure"), class_="om-stacked")
 
     def _picture(self, cell: NotebookNode, png: bytes, description: str) -> str:
         address, words = self._file(cell, "png", png), self._words(cell, description)
@@ -157,25 +203,99 @@ class Outputs:
         return words
 
 
-def _stacked(addresses: Sequence[str], sizes: Sequence[tuple[float, float]], words: str) -> str:
-    """Panels of these sizes in pixels as a phone shows them."""
-    parts = "".join(
-        opening("img", src=address, alt="", loading="lazy", style=_style(*size))
-        for address, size in zip(addresses, sizes, strict=True)
-    )
-    scale = f"--om-scale: {_scale([width for width, _ in sizes])}"
-    return tag("div", parts, class_="om-panels", role="img", aria_label=words, style=scale)
+@dataclass(frozen=True)
+class _Part:
+    """A part of a drawing as a phone shows it, in points, and the numbers beside it, if any."""
+
+    address: str
+    left: float
+    top: float
+    width: float
+    height: float
+    whole: str = ""  # the address of the drawing that has the numbers
+    numbers: site_narrow.Box | None = None
+    title: str = ""
+
+    @property
+    def pixels(self) -> float:
+        """How wide it is as drawn, with the numbers."""
+        beside = self.numbers[2] - self.numbers[0] if self.numbers else 0.0
+        return (self.width + beside) * PIXELS
+
+    @property
+    def html(self) -> str:
+        """The picture; the numbers of its axis are one of their own, at its left."""
+        picture = _img(self.address, self.width, self.height)
+        if self.numbers:
+            left, top, right, bottom = self.numbers
+            name, window = _window(left, self.top, right - left, self.height)
+            above = 100 * max(0.0, top - self.top) / self.height
+            below = 100 * max(0.0, self.top + self.height - bottom) / self.height
+            clip = f"clip-path: inset({above:.1f}% 0 {below:.1f}% 0)"
+            numbers = _img(f"{self.whole}#{name}", window[2], window[3], clip)
+            picture = tag("span", numbers + picture, class_="om-numbered")
+        return (_title(self.title) if self.title else "") + picture
 
 
-def _halves(width: float, height: float) -> list[tuple[str, float, float]]:
+def _stacked(parts: Sequence[_Part], words: str, scale: float) -> str:
+    """Parts as a phone shows them."""
+    style = f"--om-scale: {scale}"
+    pictures = "".join(part.html for part in parts)
+    return tag("div", pictures, class_="om-panels", role="img", aria_label=words, style=style)
+
+
+def _img(address: str, width: float, height: float, more: str = "") -> str:
+    style = "; ".join(filter(None, [_style(width * PIXELS, height * PIXELS), more]))
+    return opening("img", src=address, alt="", loading="lazy", style=style)
+
+
+def _title(title: str) -> str:
+    return tag("p", escaped(title), class_="om-figure-title")
+
+
+def _views(svg: str) -> list[View]:
+    """The panels of a drawing; a colour bar that two share goes to the last of them."""
+    windows = {name: list(map(float, numbers)) for name, *numbers in PANEL.findall(svg)}
+    for first, second in pairwise(windows.values()):
+        end = first[0] + first[2]
+        if first[1] <= second[1] and first[0] < second[0] and second[0] + second[2] <= end:
+            first[2], second[2] = second[0] - first[0], end - second[0]
+    return [(name, (left, top, wide, high)) for name, (left, top, wide, high) in windows.items()]
+
+
+def _box(window: Window) -> site_narrow.Box:
+    left, top, width, height = window
+    return left, top, left + width, top + height
+
+
+def _halves(width: float, height: float) -> list[View]:
     """Views of the halves of a drawing, in points, below the title."""
     top, cut = TITLE * height, CUT * width
     return [_window(left, top, wide, height - top) for left, wide in ((0, cut), (cut, width - cut))]
 
 
-def _window(left: float, top: float, width: float, height: float) -> tuple[str, float, float]:
-    """A view of a part of a drawing, and its size."""
-    return f"svgView(viewBox({left:g},{top:g},{width:g},{height:g}))", width, height
+def _window(left: float, top: float, width: float, height: float) -> View:
+    """A view of a part of a drawing."""
+    name = f"svgView(viewBox({left:g},{top:g},{width:g},{height:g}))"
+    return name, (left, top, width, height)
+
+
+def _opaque_in_the_dark(svg: str) -> str:
+    """The drawing, in whose dark colours little of the paper shines through."""
+    shares = sorted(set(OPACITY.findall(svg)), key=float)
+    kept = [share for share in shares if GLASS <= float(share) < 1]
+    if not kept:
+        return svg
+    dark = ";".join(f"--o{100 * float(a):.0f}:{1 - (1 - float(a)) / 3:.2f}" for a in kept)
+    svg = OPACITY.sub(
+        lambda match: (
+            f"opacity: var(--o{100 * float(match[1]):.0f},{match[1]})"
+            if match[1] in kept
+            else match[0]
+        ),
+        svg,
+    )
+    return IN_THE_DARK.sub(lambda match: f"{match[0]}{dark};", svg, count=1)
 
 
 def _image(address: str, words: str, width: int, height: int) -> str:
@@ -189,14 +309,15 @@ def _style(width: float, height: float) -> str:
     return f"aspect-ratio: {width:.0f} / {height:.0f}; --om-drawn: {width:.0f}"
 
 
-def _scale(widths: Sequence[float]) -> float:
+def _scale(widths: Sequence[float], least: float) -> float:
     """How large a phone shows panels that were drawn so wide.
 
     Two of them stand in a row where that leaves their words legible, else one.
     """
     in_pairs = (PHONE - GAP) / (2 * statistics.median(widths))
     alone = max(FITS, PHONE / max(widths))
-    return math.floor(100 * min(LARGEST, in_pairs if in_pairs >= SMALLEST else alone)) / 100
+    pairs_are_legible = in_pairs >= max(SMALLEST, math.floor(100 * least) / 100)
+    return math.floor(100 * min(LARGEST, in_pairs if pairs_are_legible else alone)) / 100
 
 
 def _printed(text: str) -> str:

@@ -4,7 +4,9 @@ import ast
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import takewhile
 
+import lesson_titles
 import site_exercises
 import site_explorers
 import site_live
@@ -14,7 +16,7 @@ from nbformat import NotebookNode
 from notebook_folds import OF_A_QUESTION, PLUMBING, TITLE, is_look, split_look
 from notebook_source import BuildError
 from site_exercises import SOLUTION, STUB
-from site_html import code_block, escaped, folded, opening, tag
+from site_html import code_block, escaped, folded, macros, opening, tag
 from site_outputs import Outputs
 
 from course_lab.checks import Check
@@ -25,9 +27,15 @@ NOTEBOOKS = "_static/notebooks"
 AIMS = re.compile(r"\n\n(After this lesson you can)\n\n((?:- .*\n|  .*\n)+)")
 FACTS = re.compile(r"^\*\*Time:\*\* .*(?:\n.+)*", re.MULTILINE)
 ALL_CODE = "Show the code of pictures and questions too"  # what site.js hides until then
-END_OF_FACTS = "</div>"  # what a lesson takes, in its first lines
 NO_SEARCH = "no-search"  # Sphinx's class for what the search leaves out
 OF_AN_EXPLORER = "Code: show the explorer"
+WORDS = {  # of notebooks → of pages, where nothing runs
+    "; run the cells from the top.": ".",
+    "Change `mine` and run the cell.": "In the notebook you can change `mine` and run the cell.",
+    "Replace the `raise` line, run the cell, then the check.": "Write it in the notebook.",
+    "Press ▶, and the picture paints itself. Then take another padding.": "In the notebook a "
+    "picture paints itself, step by step, with each padding.",
+}
 HOW_TO_RUN = "Run cells from top to bottom"  # how a paragraph for notebooks alone starts
 START = "course_lab.start("  # in the cell that each lesson starts with
 SECTION = re.compile(r"^(?=#+ )", re.MULTILINE)  # where a heading starts
@@ -97,18 +105,22 @@ class _Writer:
 
     def page(self) -> Page:
         title = self.cells[0].source
-        facts, rest = self._opening(title)
-        self._put(facts)
+        head, about = self._opening(title)
+        self._put(head)
         end_of_facts = len(self.blocks)
-        self._put([END_OF_FACTS, *rest])
+        self._put(about)
+        drawn: list[NotebookNode] = []
         for number, cell in enumerate(self.cells[1:], start=1):
+            if cell in drawn:
+                continue
             before = self.cells[number - 1]
             after = self.cells[number + 1] if number + 1 < len(self.cells) else None
             if cell.cell_type == "markdown":
                 if not cell.source.startswith(HOW_TO_RUN):
                     self._text(cell)
             elif _has(cell, SOLUTION):
-                self._put(self._exercise(cell, after))
+                drawn = self._drawn_from(cell, self.cells[number + 2 :])
+                self._put(self._exercise(cell, after, drawn))
             elif not (_has(before, SOLUTION) and self._check(cell)):
                 self._cell(cell)
         self._put([])
@@ -155,26 +167,49 @@ class _Writer:
         return keys if keys == self.fold else ()
 
     def _opening(self, title: str) -> tuple[list[str], list[str]]:
-        """The first cell: first with its facts, ways to run it and the score, then the rest."""
-        file = f"{self.root}{NOTEBOOKS}/{self.name}.ipynb"
-        links = [tag("a", "Download the notebook", href=file, download="")]
-        if self.badge:
-            links.insert(0, tag("a", "Open in Colab", href=self.badge[1]))
-        ways = tag("p", "Run it yourself: " + " · ".join(links), class_="om-links")
-        code = tag("button", ALL_CODE, type="button", class_="om-all-code", aria_pressed="false")
+        """The first cell: its question and a line of facts, then what is folded, and the rest.
+
+        The first part ends where the links to what moves have their place.
+        """
         questions = [
             question for cell in self.code for question in site_questions.questions(cell, self.name)
         ]
         score = [site_questions.HTML.score(len(questions))] if questions else []
+        code = tag(
+            "p", tag("button", ALL_CODE, type="button", class_="om-all-code", aria_pressed="false")
+        )
         aims, text = AIMS.search(title), AIMS.sub("\n\n", BADGE.sub("", title))
-        question, facts, rest = _around(FACTS, text)
-        blocks = [self._linked(question), opening("div", class_="om-facts")]
-        blocks += [*map(self._linked, facts), ways, *score, tag("p", code)]
-        after = folded(aims[1], [self._linked(aims[2])], class_="om-aims") if aims else []
-        return blocks, [*after, *map(self._linked, rest)]
+        before, facts, rest = _around(FACTS, text)
+        heading, _, question = before.partition("\n\n")
+        minutes, glyph = lesson_titles.TIME.search(text), macros("glyphs.html").glyph
+        brief = [tag("p", _minutes(minutes), class_="om-minutes")] if minutes else []
+        brief += [*score, tag("p", " · ".join(self._links()), class_="om-links")]
+        after = [aims[1], self._linked(aims[2])] if aims else []
+        fold = folded("About this lesson", [*map(self._about, facts)], class_="om-about")
+        return [
+            heading,
+            opening("div", class_="om-question")
+            + str(glyph(lesson_titles.read(title).heading[:2])),
+            self._linked(question),
+            "</div>",
+            tag("div", "".join(brief), class_="om-facts"),
+            *fold[:-1],
+        ], [*after, tag("p", code), fold[-1], *map(self._linked, rest)]
+
+    def _links(self) -> list[str]:
+        """Ways to run the notebook."""
+        file = f"{self.root}{NOTEBOOKS}/{self.name}.ipynb"
+        links = [tag("a", "Open in Colab", href=self.badge[1])] if self.badge else []
+        return [*links, tag("a", "Notebook", href=file, download="")]
+
+    def _about(self, facts: str) -> str:
+        """What a lesson builds on, without the time that stands above."""
+        return self._linked(lesson_titles.TIME.sub("", facts))
 
     def _linked(self, markdown: str) -> str:
-        """Text, with links to pages in place of notebooks, and to the glossary."""
+        """Text in a page's words, with links to pages, not notebooks, and to the glossary."""
+        for words, own in WORDS.items():
+            markdown = re.sub(r"\s+".join(map(re.escape, words.split())), own, markdown)
         return self.link_terms(TO_NOTEBOOK.sub(r"](\1.md\2)", markdown).strip())
 
     def _cell(self, cell: NotebookNode) -> None:
@@ -217,12 +252,34 @@ class _Writer:
         self.settled.update(keys)
         return [tag("p", note, class_="om-note om-settled", id=cell.id)] if keys else []
 
-    def _exercise(self, solution: NotebookNode, after: NotebookNode | None) -> list[str]:
+    def _drawn_from(
+        self, solution: NotebookNode, after: Sequence[NotebookNode]
+    ) -> list[NotebookNode]:
+        """The cells that draw, after the check, what the solution makes: they are part of it."""
+        defined = [part.name for part in ast.parse(solution.source).body if hasattr(part, "name")]
+        return list(
+            takewhile(
+                lambda cell: (
+                    _has(cell, PLUMBING)
+                    and cell.id not in self.waiting
+                    and any(name in cell.source for name in defined)
+                ),
+                after,
+            )
+        )
+
+    def _exercise(
+        self,
+        solution: NotebookNode,
+        after: NotebookNode | None,
+        drawn: Sequence[NotebookNode],
+    ) -> list[str]:
         check = self._check(after)
         hints = check.hints if check else ()
         answer = [code_block(solution.source)]
         if after is not None and check:
             answer += [code_block(after.source), *self.outputs.blocks(after)]
+        answer += [block for cell in drawn for block in self.outputs.blocks(cell)]
         return site_exercises.exercise(code_block(self.stubs.pop(0)), hints, answer)
 
     def _check(self, cell: NotebookNode | None) -> Check | None:
@@ -230,6 +287,12 @@ class _Writer:
         if cell is None or cell.cell_type != "code":
             return None
         return site_exercises.checked(cell, self.checks)
+
+
+def _minutes(time: re.Match[str]) -> str:
+    """How long a lesson takes, and its exercises."""
+    minutes, exercises = time.groups()
+    return f"{minutes} + {exercises} minutes" if exercises else f"{minutes} minutes"
 
 
 def _split_at_heading(text: str) -> tuple[str, str]:

@@ -7,14 +7,16 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import lesson_titles
 import site_exercises
 import site_explorers
 import site_questions
+from markupsafe import Markup
 from nbformat import NotebookNode
 from notebook_source import find_lessons, is_closer, read_notebook
-from site_html import anchor, macros
+from site_html import anchor, escaped, macros, tag
 from site_page import Page
 from twelve_pictures import TAG
 
@@ -22,6 +24,15 @@ from course_lab import explorers
 from course_lab.checks import Check
 
 HERE = "<!-- lessons -->"
+HEAD = [
+    "lesson",
+    "minutes",
+    "builds on",
+    "guesses",
+    "explorers",
+    "exercises",
+    "mistakes known",
+]
 HEADING = re.compile(r"^##+ (.+)$", re.MULTILINE)
 BUILDS = re.compile(r"\*\*Builds on:\*\* ([^*]+?)\.(?= \*\*|\s*$|\n)", re.DOTALL)
 
@@ -55,11 +66,27 @@ class Lesson:
     builds_on: str
     items: tuple[Item, ...]
     exercises: tuple[Check, ...]
+    guesses: int  # claims are among them
 
     @property
     def minutes(self) -> int:
         """How long it takes, exercises included."""
         return sum(map(int, self.title.minutes.split(" + ")))
+
+    @property
+    def row(self) -> list[Any]:
+        """What the table says of it."""
+        link = tag("a", escaped(self.title.heading), href=f"{self.name}.html")
+        mistakes = sum(len(check.mistakes) for check in self.exercises)
+        return [
+            Markup(link),
+            self.title.minutes,
+            self.builds_on,
+            self.guesses,
+            self.count("Move"),
+            len(self.exercises),
+            mistakes,
+        ]
 
     def count(self, kind: str) -> int:
         """How many items there are of a kind."""
@@ -71,9 +98,12 @@ def page(markdown: str, root: Path) -> Page:
     core = [path for path in find_lessons(root) if not is_closer(path)]
     lessons = [_read(root, path.stem) for path in core]
     parts = macros("teaching.md")
+    hours = sum(lesson.minutes for lesson in lessons) / 60
+    table = macros("choose.html").which(HEAD, [lesson.row for lesson in lessons])
+    together = f"All lessons together: about {hours:.0f} hours."
     for lesson in lessons:
         markdown = markdown.replace(f"<!-- {lesson.name} -->", parts.details(lesson))
-    return Page("teaching", "", markdown.replace(HERE, parts.table(lessons)))
+    return Page("teaching", "", markdown.replace(HERE, f"{table}\n\n{together}"))
 
 
 def _read(root: Path, name: str) -> Lesson:
@@ -87,6 +117,7 @@ def _read(root: Path, name: str) -> Lesson:
         " ".join(builds_on[1].split()) if builds_on else "",
         tuple(_items(notebook, name)),
         tuple(site_exercises.of_lesson(name[:2]).values()),
+        sum(len(site_questions.questions(cell, name)) for cell in notebook.cells),
     )
 
 

@@ -64,7 +64,8 @@ for (const deck of document.querySelectorAll(".om-deck")) {
       card.classList.toggle("om-done", answered(n));
     });
     end.hidden = shown < cards.length;
-    dots.replaceChildren(...forms.map((_, n) => {
+    const place = make("b", "", `${Math.min(shown + 1, cards.length)} of ${cards.length}`);
+    dots.replaceChildren(place, ...forms.map((_, n) => {
       const mark = make("span", "", { true: "✓", false: "✗" }[right(n)] ?? "·");
       mark.dataset.right = right(n) ?? "";
       return mark;

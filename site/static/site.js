@@ -128,7 +128,7 @@ function showScore(line) {
   const begun = forms.some((form) => guesses[form.dataset.question]);
   line.dataset.before ??= line.textContent;
   line.textContent = verdicts.length
-    ? `Your guesses on this page: ${verdicts.length} of ${forms.length}, ${right} right. `
+    ? `Your guesses: ${verdicts.length} of ${forms.length}, ${right} right. `
     : `${line.dataset.before} `;
   if (!begun) return;
   const button = document.createElement("button");
@@ -205,6 +205,10 @@ function showProgress() {
     mark.title = `${done(keys)} of ${keys.length} guesses`;
     place.append(mark);
   }
+  continueAt(all(".om-lessons li"), (lesson) => {
+    const keys = questions[lesson.dataset.page] ?? [];
+    return { begun: done(keys) > 0, ended: done(keys) === keys.length };
+  });
   const every = [...new Set(Object.values(questions).flat())];
   let bar = document.querySelector(".om-course");
   if (!bar) {
@@ -215,6 +219,16 @@ function showProgress() {
   bar.hidden = !done(every);
   bar.style.setProperty("--om-done", done(every) / every.length);
   bar.textContent = `Your guesses: ${done(every)} of ${every.length}`;
+}
+
+// The first page's button leads a reader who has guessed to the last lesson begun, or the next one.
+function continueAt(lessons, state) {
+  const button = document.querySelector(".om-start .om-button");
+  const last = lessons.findLastIndex((lesson) => state(lesson).begun);
+  if (!button || last < 0) return;
+  const lesson = lessons[state(lessons[last]).ended ? last + 1 : last] ?? lessons[last];
+  button.href = lesson.querySelector(".om-name").href;
+  button.textContent = `Continue at ${lesson.querySelector(".om-number").textContent}`;
 }
 
 // ------------------------------------------------------------------------------------------- code
@@ -342,9 +356,21 @@ const SENTENCES = /(?<=[.?!])(?<!\b(?:al|e\.g|i\.e|eq|Eq)\.)\s+/;
 const NOTHING = "Your search did not match any documents. Please make sure that all words are "
   + "spelled correctly and that you've selected enough categories."; // Sphinx's
 
+// What stands for a command of TeX in a line of text; other commands are left out.
+const SIGNS = {
+  theta: "θ", beta: "β", alpha: "α", pi: "π", phi: "φ", omega: "ω", lambda: "λ", Delta: "Δ",
+  lfloor: "⌊", rfloor: "⌋", bmod: "mod", cdot: "·", times: "×", le: "≤", ge: "≥", log: "log",
+  sin: "sin", cos: "cos", max: "max", min: "min", exp: "exp", ln: "ln", infty: "∞", to: "→",
+};
+function inLetters(tex) {
+  return tex.replaceAll(/\\[,;:! ]/g, " ")
+    .replaceAll(/\\([a-zA-Z]+)/g, (_, command) => SIGNS[command] ?? "")
+    .replaceAll(/[\\{}_]/g, "");
+}
+
 // A text as it is read: without what formulas need in TeX, and without signs beside headings.
 function read(text) {
-  return text.replaceAll(/\\\((.*?)\\\)/gs, (_, tex) => tex.replaceAll(/\\[a-z]*frac|[\\{}]/g, ""))
+  return text.replaceAll(/\\\((.*?)\\\)/gs, (_, tex) => inLetters(tex))
     .replaceAll("¶", "");
 }
 
