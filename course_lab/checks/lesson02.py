@@ -859,7 +859,7 @@ class NoSearch(Rule):
         else:
             return ""
         return (
-            f"{sign}, so it searches among the positions. Which few numbers does a look at all "
+            f"{sign}, so it counts or tries one by one. Which few numbers does a look at all "
             "hands give you?"
         )
 
