@@ -308,13 +308,13 @@ plots.show(fig, f"Share of right answers past the trained rows, three ways: {des
 
 # %% [markdown]
 # **Look:** none wins everywhere (blue: the best, if mostly right). Interpolation keeps near tokens
-# near, which helps *fill in*. But then the token at place 3 reads between rows 1 and 2. Each way is
-# a guess. Is there a *rule* that leads from row to row, and so on past the end?
+# near, which helps *fill in*. But then the token at place 3 reads between rows 1 and 2. Is there a
+# *rule* that leads from row to row, and so on past the end?
 #
 # ## One turn
 #
 # Back to the real table. On the ring each row is the one before it, turned. Suppose that this holds
-# in ten main directions: with $z_p$ the ten coordinates of row $p$ along them,
+# in ten main directions: with $z_p$ the coordinates of row $p$ along them,
 #
 # $$z_{p+1} \approx z_p\,Q + s, \qquad Q \text{ a rotation, } s \text{ a shift.}$$
 #
@@ -378,6 +378,11 @@ plots.show(
 # the fit finds five hands even where nothing turns: *ghosts*, which have fooled people (Shinn
 # 2023). Ask each hand for a forecast: where will it point in rows that the fit has not seen?
 
+# %%
+from course_lab import explorers
+
+line_up = explorers.explorer_tables()  # rows 1 to 511 of tables A to E
+
 # %% [markdown]
 # Here is a line-up of tables A to E. One is real. One is a **planted clock**: five hands that turn
 # evenly, and noise. Three are **decoys**, in which nothing turns: a *random walk*; *smooth noise*,
@@ -389,8 +394,6 @@ plots.show(
 # table?**
 
 # %%
-from course_lab import explorers
-
 explorers.clock_hands()
 
 # %%
@@ -414,8 +417,6 @@ guess = widgets.predict(
 import cmath
 
 from course_lab.position_table import decoys, largest_miss, miss, planted_clock
-
-line_up = explorers.explorer_tables()  # rows 1 to 511 of tables A to E
 
 
 def worst_misses(rows, of_hand=largest_miss):
@@ -500,8 +501,8 @@ print(reads.loc[["mean row", "10 directions", "11 directions"]].round(2).to_stri
 
 # %% [markdown]
 # In 480 tokens ten of the 384 directions nearly suffice; in 20 the eleventh, which is no hand,
-# counts too. Now hold one hand still, at its mean in the rows that the text reads, and let the
-# other four turn. (Here the hands are those of all 511 rows.)
+# counts too. Now hold one hand (of all 511 rows) still, at its mean in the rows that the text
+# reads.
 
 # %%
 guess = widgets.predict(
@@ -715,8 +716,9 @@ myths = Myths(
         "C21": Claim(
             "A trained table ends up looking like sinusoids.",
             scope="whatever the task; tables: the encoder's, and ours of token before and place 3 "
-            "(fill in is not judged: it passes or not by its start); like sinusoids: neighbours at "
-            "least 0.8 alike, and distance alone explains 99 % of how the cosines differ",
+            "(that of fill in is not judged, since its share changes with its start); like "
+            "sinusoids: neighbours at least 0.8 alike, and distance alone explains 99 % of how the "
+            "cosines differ",
             evidence="trained here",
             seeds=1,
         ),
