@@ -33,9 +33,9 @@ KINDS = {
 KNOWN = 256  # rows that the ways to go on past the end may see
 
 
-def without(rows: Tensor, plane: Tensor) -> Tensor:
-    """The rows with what lies in one plane replaced by its mean."""
-    complex_rows = (rows - rows.mean(0)).to(plane.dtype)
+def without(rows: Tensor, plane: Tensor, read: int | None = None) -> Tensor:
+    """The rows with what lies in one plane replaced by its mean: of all rows, or those read."""
+    complex_rows = (rows - rows[:read].mean(0)).to(plane.dtype)
     return rows - 2 * ((complex_rows @ plane)[:, None] * plane.conj()).real
 
 
@@ -62,6 +62,16 @@ def tables(table: Tensor) -> Iterator[tuple[str, Tensor]]:
         changed[f"without hand {number}"] = without(rows, plane @ ten.to(plane.dtype))
     yield from ((way, torch.cat([first, other])) for way, other in changed.items())
     yield from ((f"{way} past {KNOWN}", other) for way, other in continued(table))
+
+
+def stopped(table: Tensor, length: int) -> Iterator[tuple[str, Tensor]]:
+    """Each hand held still at its mean in the rows that a text of this length reads."""
+    first, rows = table[:1], table[1:]
+    ten = measures.main_directions(rows, 10)
+    hands = measures.hands(measures.turn((rows - rows.mean(0)) @ ten.T))
+    for number, plane in enumerate(hands.planes):
+        other = without(rows, plane @ ten.to(plane.dtype), length - 1)
+        yield f"hand {number} still", torch.cat([first, other])
 
 
 def continued(table: Tensor) -> Iterator[tuple[str, Tensor]]:
@@ -123,6 +133,10 @@ def main(folder: Path) -> None:
             for way, other in changed.items():
                 if "past" in way and length <= KNOWN:
                     continue  # it reads known rows alone
+                cosines = (vectors(other, texts) * own).sum(1).tolist()
+                rows += [(kind, n, length, way, cosine) for n, cosine in enumerate(cosines)]
+            for way, stopped_table in stopped(table, length):
+                other = encoder.with_table(stopped_table.float())
                 cosines = (vectors(other, texts) * own).sum(1).tolist()
                 rows += [(kind, n, length, way, cosine) for n, cosine in enumerate(cosines)]
             print(kind, length, flush=True)

@@ -1,10 +1,11 @@
-"""The trained position table that lessons look into, and tables that only look like it."""
+"""The trained position table that lessons look into, tables that only look like it, and a test."""
 
+import cmath
 import math
 
 import numpy as np
 import torch
-from jaxtyping import Float
+from jaxtyping import Complex, Float
 from torch import Tensor
 
 from course_utils import measures, validation
@@ -66,3 +67,20 @@ def planted_clock(rows: Float[Tensor, "rows width"], seed: int = 0) -> Float[Ten
     return (
         table + noise * (share / (1 - share)).sqrt() * (table - table.mean(0)).norm() / noise.norm()
     )
+
+
+def miss(hand: Complex[Tensor, " rows"], period: float, ahead: int) -> float:
+    """What is missed by forecasts of a hand, each ``ahead`` rows on and turned on evenly.
+
+    Squares of what is missed, over those of hand and forecast. 0: exact; 1: nothing in common; 2:
+    opposite.
+    """
+    later, forecast = hand[ahead:], hand[:-ahead] * cmath.exp(2j * math.pi * ahead / period)
+    missed = (later - forecast).abs().square().sum()
+    return float(missed / (later.abs().square() + forecast.abs().square()).sum())
+
+
+def largest_miss(hand: Complex[Tensor, " rows"], period: float) -> float:
+    """The largest miss of forecasts up to half a turn, and 200 rows, ahead."""
+    farthest = min(round(period / 2), 200)
+    return max(miss(hand, period, ahead) for ahead in range(1, farthest + 1))

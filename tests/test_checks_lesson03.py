@@ -1,12 +1,14 @@
 """Lesson 03's exercises: answers in other styles, and wrong ones that were once misjudged."""
 
+import cmath
 import math
 
 import numpy as np
 import torch
 from exercise_answers import right_answers, wrong_answers
 
-from course_lab.checks.lesson03 import check_carry_on, check_hands
+from course_lab import position_table
+from course_lab.checks.lesson03 import check_carry_on, check_worst_miss
 from course_utils import measures
 
 
@@ -39,18 +41,6 @@ def carried_at_once(rows, n, count):
     return torch.cat(steps) @ axes + rows.mean(0)
 
 
-def hands_by_any_matrix(table, count):
-    centred, axes = main_axes(table, count)
-    values = np.linalg.eigvals(affine_step(centred @ axes.T)[:-1].numpy())
-    return torch.tensor(sorted(2 * np.pi / np.angle(values[values.imag > 1e-9])))
-
-
-def hands_by_cosines(table, count):
-    centred, axes = main_axes(table, count)
-    cosines = torch.linalg.eigvals(measures.turn(centred @ axes.T).matrix).real
-    return (2 * math.pi / cosines.clamp(-1, 1).acos().sort(descending=True).values)[::2]
-
-
 def carried_from_the_last_row(rows, n, count):
     centred, axes = main_axes(rows, count)
     clock = measures.turn(centred @ axes.T)
@@ -60,30 +50,6 @@ def carried_from_the_last_row(rows, n, count):
         new, here = new + (there - here)[0] @ axes, there
         later.append(new)
     return torch.stack(later)
-
-
-def eigenvalues(table, count):
-    centred, axes = main_axes(table, count)
-    values = torch.linalg.eigvals(measures.turn(centred @ axes.T).matrix)
-    return values[values.imag > 0]
-
-
-def fastest_first(periods):
-    return periods.sort().values
-
-
-def hands_by_slopes(table, count):
-    values = eigenvalues(table, count)
-    return fastest_first(2 * math.pi / (values.imag / values.real).atan())
-
-
-def hands_by_slopes_sorted_as_angles(table, count):
-    values = eigenvalues(table, count)
-    return 2 * math.pi / (values.imag / values.real).atan().sort(descending=True).values
-
-
-def hands_of_real_parts(table, count):
-    return fastest_first(2 * math.pi / eigenvalues(table, count).real)
 
 
 def carried(rows, n, count, step, start=slice(-1, None), back=None):
@@ -241,117 +207,88 @@ WRONG_CARRIED = [
 ]
 
 
-def periods(angles):
-    return fastest_first(2 * math.pi / angles[angles > 0])
+def in_numpy(hand, period):
+    points, worst = hand.numpy(), 0.0
+    for ahead in range(1, min(200, round(period / 2)) + 1):
+        later, forecast = points[ahead:], points[:-ahead] * np.exp(2j * np.pi * ahead / period)
+        size = (np.abs(later) ** 2).sum() + (np.abs(forecast) ** 2).sum()
+        worst = max(worst, (np.abs(later - forecast) ** 2).sum() / size)
+    return worst
 
 
-def step_matrix(table, count):
-    centred, axes = main_axes(table, count)
-    return measures.turn(centred @ axes.T).matrix
+def row_by_row(hand, period):
+    worst = 0.0
+    for ahead in range(1, min(200, round(period / 2)) + 1):
+        missed = size = 0.0
+        for p in range(len(hand) - ahead):
+            forecast = hand[p] * cmath.exp(2j * math.pi * ahead / period)
+            missed += (hand[p + ahead] - forecast).abs() ** 2
+            size += hand[p + ahead].abs() ** 2 + forecast.abs() ** 2
+        worst = max(worst, missed / size)
+    return worst
 
 
-WRONG_HANDS = [
+def by_other_steps(
+    hand,
+    period,
+    factor=2j * math.pi,
+    square=lambda x: x.abs() ** 2,
+    best=max,
+    leads=lambda period: range(1, min(200, round(period / 2)) + 1),
+    below=lambda later, forecast, square: square(later).sum() + square(forecast).sum(),
+):
+    shares = []
+    for ahead in leads(period):
+        later, forecast = hand[ahead:], hand[:-ahead] * cmath.exp(factor * ahead / period)
+        shares.append((square(later - forecast).sum() / below(later, forecast, square)).item())
+    return best(shares)
+
+
+def other(**steps):
+    return lambda hand, period: by_other_steps(hand, period, **steps)
+
+
+WRONG_MISSES = [
+    (other(factor=-2j * math.pi), "turns backwards"),
+    (other(factor=1j), "not in radians"),
+    (other(factor=1j * math.pi), "half of what"),
+    (other(factor=0), "does not turn"),
+    (other(square=lambda x: x**2), "a complex number is complex"),
+    (other(square=lambda x: x.abs()), "no squares"),
+    (other(square=lambda x: x.real**2), "real part"),
+    (other(best=min), "smallest"),
+    (other(best=lambda shares: shares), "for each number of rows"),
+    (other(best=lambda shares: shares[-1]), "farthest forecast counts"),
+    (other(best=lambda shares: sum(shares) / len(shares)), "the mean"),
+    (other(best=lambda shares: max(shares) < 0.2), "verdict"),
+    (other(leads=lambda period: range(1, min(200, round(period / 2)))), "farthest forecast is"),
+    (other(leads=lambda period: range(1, round(period / 2) + 1)), "more than 200"),
+    (other(leads=lambda period: range(1, min(200, round(period)) + 1)), "a whole turn"),
+    (other(below=lambda later, forecast, square: square(later).sum()), "the hand's alone"),
     (
-        lambda table, count: (lambda a: 2 * math.pi / a[a > 0])(
-            torch.linalg.eigvals(step_matrix(table, count)).angle()
+        lambda hand, period: max(
+            by_other_steps(hand, period, leads=lambda period, ahead=ahead: [ahead]) ** 0.5
+            for ahead in range(1, min(200, round(period / 2)) + 1)
         ),
-        "in no order",
-    ),
-    (
-        lambda table, count: (
-            2 * math.pi / torch.linalg.svdvals(step_matrix(table, count))[: count // 2]
-        ),
-        "is 2π",
-    ),
-    (
-        lambda table, count: fastest_first(
-            2 * math.pi / torch.linalg.eigvalsh(step_matrix(table, count)).clamp(-1, 1).acos()
-        )[::2],
-        "symmetric",
-    ),
-    (lambda table, count: 2 * math.pi / eigenvalues(table, count).log(), "complex"),
-    (lambda table, count: periods(eigenvalues(table, count // 2).angle()), "missing"),
-    (
-        lambda table, count: periods(eigenvalues(table, min(10, table.shape[1])).angle()),
-        "ten directions",
-    ),
-    (lambda table, count: periods(eigenvalues(table, count).angle()).round(), "whole number"),
-    (
-        lambda table, count: fastest_first(
-            2 * math.pi / torch.rad2deg(eigenvalues(table, count).angle())
-        ),
-        "in degrees",
-    ),
-    (
-        lambda table, count: fastest_first(2 * math.pi * eigenvalues(table, count).angle()),
-        "longer period",
-    ),
-    (
-        lambda table, count: fastest_first(
-            2
-            * math.pi
-            / torch.linalg.eigvals(step_matrix(table, count)).angle()[: count // 2].abs()
-        ),
-        "others not at all",
-    ),
-    (
-        lambda table, count: (lambda a: fastest_first(2 * math.pi / a[a < 0]).flip(0))(
-            torch.linalg.eigvals(step_matrix(table, count)).angle()
-        ),
-        "negative",
-    ),
-    (
-        lambda table, count: (lambda a: fastest_first(2 * math.pi / a.abs()))(
-            torch.linalg.eigvals(step_matrix(table, count)).angle()
-        ),
-        "comes twice",
-    ),
-    (
-        lambda table, count: (
-            2
-            * math.pi
-            / (torch.linalg.eigvals(step_matrix(table, count)).angle() % (2 * math.pi))
-            .sort(descending=True)
-            .values[: count // 2]
-        ),
-        "the long way round",
-    ),
-    (
-        lambda table, count: periods(
-            torch.linalg.eigvals(measures.turn((table - table.mean(0))[:, :count]).matrix).angle()
-        ),
-        "first columns",
-    ),
-    (
-        lambda table, count: 2 * math.pi / eigenvalues(table, count).angle().sort(descending=True),
-        "two things",
-    ),
-    (
-        lambda table, count: torch.linalg.eigvals(
-            measures.turn((lambda pair: pair[0] @ pair[1].T)(main_axes(table, count)))
-        ),
-        "more than a matrix",
+        "a root",
     ),
 ]
 
 test_right_answers_pass = right_answers(
-    {
-        check_carry_on: [carried_by_any_matrix, carried_at_once],
-        check_hands: [hands_by_any_matrix, hands_by_cosines],
-    }
+    {check_carry_on: [carried_at_once], check_worst_miss: [in_numpy, row_by_row]}
 )
 test_rules_are_kept = wrong_answers(
     "rule",
     {
-        check_hands: [
+        check_worst_miss: [
+            (position_table.largest_miss, "it comes from"),
             (
-                lambda table, count: (
-                    measures.hands(
-                        measures.turn((lambda pair: pair[0] @ pair[1].T)(main_axes(table, count)))
-                    ).periods
+                lambda hand, period: max(
+                    position_table.miss(hand, period, ahead)
+                    for ahead in range(1, min(200, round(period / 2)) + 1)
                 ),
-                "hands",
-            )
+                "it comes from",
+            ),
         ]
     },
 )
@@ -361,18 +298,12 @@ test_other_wrong_answers_are_explained = wrong_answers(
         check_carry_on: [
             (lambda rows, n, count: rows[-1:].repeat(n, 1), "a clamp"),
             (lambda rows, n, count: rows[:1].repeat(n, 1) * 0 + rows[-1], "a clamp"),
+            (carried_by_any_matrix, "not a rotation"),
             (carried_from_the_last_row, "part outside"),
             (lambda rows, n, count: carried_at_once(rows, n, count)[-1:], "rows on the way"),
             (lambda rows, n, count: carried_at_once(rows, n, count)[-1], "rows on the way"),
             *WRONG_CARRIED,
         ],
-        check_hands: [
-            (lambda table, count: hands_by_any_matrix(table, count).flip(0), "slowest"),
-            (lambda table, count: hands_by_any_matrix(table, count) / 2, "half turns"),
-            (hands_by_slopes, "above a quarter turn"),
-            (hands_by_slopes_sorted_as_angles, "above a quarter turn"),
-            (hands_of_real_parts, "real part"),
-            *WRONG_HANDS,
-        ],
+        check_worst_miss: WRONG_MISSES,
     },
 )

@@ -1,19 +1,19 @@
-"""Checks for lesson 03 and its closer look: a table's clock hands, its gradient, its rows."""
+"""Checks for lesson 03 and its closer look: a table's clock hands, its forecasts, its gradient."""
 
 from __future__ import annotations
 
+import cmath
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
+from typing import Any
 
 import torch
 from torch import Tensor
-from torch.nn import functional as F
 
+from course_lab import position_table
 from course_lab.checks.core import Check, Mistake, randn
 from course_lab.checks.rules import Without
-from course_lab.explorers import hand_coordinates
-from course_utils import measures
 from course_utils.measures import main_directions, turn
 from course_utils.measures.turns import Turn
 
@@ -81,7 +81,12 @@ check_table_gradient = Check(
 
 
 def _planted(
-    periods: list[float], length: int, width: int, seed: int, start: float = 0.0
+    periods: list[float],
+    length: int,
+    width: int,
+    seed: int,
+    start: float = 0.0,
+    noise: float = 0.0,
 ) -> Tensor:
     """Return a table of evenly turning hands, each in a plane and of a size of its own."""
     generator = torch.Generator().manual_seed(seed)
@@ -94,7 +99,7 @@ def _planted(
         size = 1 + 0.3 * number
         table += size * angles.cos()[:, None] * planes[2 * number]
         table += size * angles.sin()[:, None] * planes[2 * number + 1]
-    return table
+    return table + noise * draw(length, width)
 
 
 def _coordinates(table: Tensor, count: int) -> tuple[Tensor, Tensor]:
@@ -155,6 +160,18 @@ def _turned_the_other_way(rows: Tensor, n: int, count: int) -> Tensor:
 def _one_step_each(rows: Tensor, n: int, count: int) -> Tensor:
     coordinates, _ = _coordinates(rows, count)
     return turn(coordinates).onwards(coordinates[-n:])
+
+
+def _by_any_matrix(rows: Tensor, n: int, count: int, shifted: bool = True) -> Tensor:
+    """Let the rows go on by a step that need be no rotation."""
+    coordinates, _ = _coordinates(rows, count)
+    one = torch.full((len(rows), 1), float(shifted), dtype=rows.dtype)
+    known = torch.cat([coordinates, one], 1)
+    step = torch.linalg.lstsq(known[:-1], coordinates[1:], driver="gelsd").solution
+    later = [coordinates[-1:]]
+    for _ in range(n):
+        later.append(torch.cat([later[-1], one[:1]], 1) @ step)
+    return _back(rows, torch.cat(later[1:]))
 
 
 def _all_carried_at_once(rows: Tensor, n: int, count: int) -> Tensor:
@@ -288,6 +305,7 @@ check_carry_on = Check(
         (_planted([7.7], 20, 3, seed=3), 1, 2),
         (_planted([55.0, 13.0, 5.9, 3.2], 100, 24, seed=4, start=17), 120, 8),
         (_planted([6.0, 12.0, 30.0], 60, 10, seed=5), 7, 4),  # the first, weak, is left out
+        (_planted([40.0, 9.3], 90, 12, seed=6, noise=0.3), 20, 4),
     ],
     mistakes=[
         Mistake(
@@ -342,6 +360,12 @@ check_carry_on = Check(
             "A hand that stands half a turn in the rows: is its centre their mean? What does the "
             "formula have besides Q?",
             _turned_about_the_mean,
+        ),
+        Mistake(
+            "the step is any matrix, not a rotation",
+            "After many steps, is a hand as long as it was? Which matrices leave lengths alone?",
+            _by_any_matrix,
+            partial(_by_any_matrix, shifted=False),
         ),
         Mistake(
             "the last row's part outside the main directions is carried on",
@@ -546,445 +570,296 @@ check_carry_on = Check(
 )
 
 
-def _angles(table: Tensor, count: int) -> Tensor:
-    """Return the angles of the turn's eigenvalues, those above 0 descending."""
-    angles = torch.linalg.eigvals(turn(_coordinates(table, count)[0]).matrix).angle()
-    return angles[angles > 0].sort(descending=True).values
+def _hand(
+    period: float,
+    length: int,
+    seed: int,
+    noise: float = 0.0,
+    wobble: float = 0.0,
+    every: float = 1.0,
+) -> Tensor:
+    """Return a hand that grows, with noise, and with a wobble (turns) of another period."""
+    generator = torch.Generator().manual_seed(seed)
+    draw = torch.randn(2, length, generator=generator, dtype=torch.float64)
+    places = torch.arange(length, dtype=torch.float64)
+    turns = places / period + wobble * (2 * math.pi * places / every).sin()
+    sizes = 1 + places / length
+    return torch.polar(sizes, 2 * math.pi * turns) + noise * torch.complex(*draw)
 
 
-def _hands(table: Tensor, count: int) -> Tensor:
-    return 2 * math.pi / _angles(table, count)
+def _share(hand: Tensor, forecast: Tensor) -> float:
+    """Return a miss: the squares of what is missed, over those of hand and forecast."""
+    lengths = hand.abs().square().sum() + forecast.abs().square().sum()
+    return float((hand - forecast).abs().square().sum() / lengths)
 
 
-def _sines(table: Tensor, count: int) -> Tensor:
-    """Return the imaginary parts of the turn's eigenvalues, those above 0 descending."""
-    sines = torch.linalg.eigvals(turn(_coordinates(table, count)[0]).matrix).imag
-    return sines[sines > 0].sort(descending=True).values.clamp(max=1)
+def _leads(period: float) -> range:
+    return range(1, min(round(period / 2), 200) + 1)
 
 
-def _tangents(table: Tensor, count: int) -> Tensor:
-    """Return the slopes of the turn's eigenvalues in the plane, in the order of their angles."""
-    return _angles(table, count).tan()
+def _turned(hand: Tensor, turns: float) -> Tensor:
+    return hand * cmath.exp(2j * math.pi * turns)
 
 
-def _sorted_periods(angles: Tensor) -> Tensor:
-    return (2 * math.pi / angles).sort().values
+def _misses(
+    hand: Tensor,
+    period: float,
+    turns: Callable[[int, float], float] = lambda ahead, period: ahead / period,
+    share: Callable[[Tensor, Tensor], Any] = _share,
+    leads: Callable[[float], Iterable[int]] = _leads,
+) -> list[Any]:
+    """Return the miss of each lead, by another angle, another share or in other leads."""
+    return [
+        share(hand[ahead:], _turned(hand[:-ahead], turns(ahead, period)))
+        for ahead in leads(period)
+        if ahead < len(hand)
+    ]
 
 
-def _angles_of_pairs(table: Tensor, count: int) -> Tensor:
-    pairs = _coordinates(table, count)[0].unflatten(1, (count // 2, 2))
-    step = torch.atan2(pairs[..., 1], pairs[..., 0]).diff(dim=0)
-    step = (step + math.pi) % (2 * math.pi) - math.pi
-    return (2 * math.pi / step.mean(0).abs()).sort().values
+def _largest(**other: Any) -> Callable[[Tensor, float], Any]:
+    return lambda hand, period: max(_misses(hand, period, **other))
 
 
-def _both_of_each_pair(table: Tensor, count: int) -> Tensor:
-    return _hands(table, count).repeat_interleave(2)
+def _worst_miss(hand: Tensor, period: float) -> float:
+    return max(_misses(hand, period))
 
 
-def _power(table: Tensor) -> Tensor:
-    """Return the power at each number of turns in the table, from 1 on."""
-    return torch.fft.rfft(table - table.mean(0), dim=0).abs().square().sum(1)[1:]
+def _squares(values: Tensor) -> Tensor:
+    return values.abs().square()
 
 
-def _strongest_periods(table: Tensor, count: int) -> Tensor:
-    strongest = _power(table).topk(count // 2).indices
-    return (len(table) / (1.0 + strongest).double()).sort().values
+def _complex_share(hand: Tensor, forecast: Tensor) -> Tensor:
+    return (hand - forecast).square().sum() / (hand.square().sum() + forecast.square().sum())
 
 
-def _peaks_of_power(table: Tensor, count: int) -> Tensor:
-    power = F.pad(_power(table), (1, 1), value=-1.0)
-    peak = (power[1:-1] > power[:-2]) & (power[1:-1] > power[2:])
-    strongest = torch.where(peak, power[1:-1], -1.0).topk(count // 2).indices
-    return (len(table) / (1.0 + strongest).double()).sort().values
+def _around_the_end(hand: Tensor, period: float) -> float:
+    return max(_share(hand, _turned(hand.roll(ahead), ahead / period)) for ahead in _leads(period))
 
 
-def _period_of_each_direction(table: Tensor, count: int) -> Tensor:
-    power = torch.fft.rfft(_coordinates(table, count)[0], dim=0).abs()[1:]
-    return (len(table) / (1.0 + power.argmax(0)).double()).sort().values
+def _all_from_the_first_row(hand: Tensor, period: float) -> float:
+    turns = torch.arange(len(hand)) / period
+    return _share(hand, hand[0] * torch.polar(torch.ones_like(turns), 2 * math.pi * turns))
 
 
-def _without_shift(table: Tensor, count: int) -> Tensor:
-    coordinates, _ = _coordinates(table, count)
-    step = torch.linalg.lstsq(coordinates[:-1], coordinates[1:]).solution
-    angles = torch.linalg.eigvals(step).angle()
-    return (2 * math.pi / angles[angles > 1e-9]).sort().values
+def _not_shifted(hand: Tensor, period: float) -> float:
+    return max(_share(hand, _turned(hand, ahead / period)) for ahead in _leads(period))
 
 
-def _without_centring(table: Tensor, count: int) -> Tensor:
-    directions = torch.linalg.svd(table, full_matrices=False)[2][:count]
-    angles = torch.linalg.eigvals(turn(table @ directions.T).matrix).angle()
-    return (2 * math.pi / angles[angles > 0]).sort().values
+def _shifted_twice(hand: Tensor, period: float) -> float:
+    shares = [
+        _share(hand[2 * ahead :], _turned(hand[: -2 * ahead], ahead / period))
+        for ahead in _leads(period)
+        if 2 * ahead < len(hand)
+    ]
+    return max(shares)
 
 
-def _in_all_columns(table: Tensor, count: int) -> Tensor:
-    angles = torch.linalg.eigvals(turn(table).matrix).angle()
-    return (2 * math.pi / angles[angles > 0]).sort().values
-
-
-def _fastest_of_all_columns(table: Tensor, count: int) -> Tensor:
-    return _in_all_columns(table, count)[: count // 2]
-
-
-def _eigenvalues(table: Tensor, count: int) -> Tensor:
-    return torch.linalg.eigvals(turn(_coordinates(table, count)[0]).matrix)
-
-
-def _of_symmetric(table: Tensor, count: int) -> Tensor:
-    """Return the eigenvalues that the turn would have were it symmetric, ascending."""
-    return torch.linalg.eigvalsh(turn(_coordinates(table, count)[0]).matrix)
-
-
-def _cosines_of_symmetric(table: Tensor, count: int) -> Tensor:
-    return _sorted_periods(_of_symmetric(table, count).clamp(-1, 1).acos())[::2]
-
-
-def _of_covariance(table: Tensor, count: int) -> Tensor:
-    centred = table - table.mean(0)
-    return 2 * math.pi / torch.linalg.eigvalsh(centred.T @ centred).flip(0)[:count:2]
-
-
-def _unwrapped_angles_of_pairs(table: Tensor, count: int) -> Tensor:
-    pairs = _coordinates(table, count)[0].unflatten(1, (count // 2, 2))
-    angles = torch.atan2(pairs[..., 1], pairs[..., 0])
-    return _sorted_periods(angles.diff(dim=0).abs().mean(0))
-
-
-def _without_shift_or_centring(table: Tensor, count: int) -> Tensor:
-    coordinates = table @ main_directions(table, count).T
-    step = torch.linalg.lstsq(coordinates[:-1], coordinates[1:]).solution
-    angles = torch.linalg.eigvals(step).angle()
-    return _sorted_periods(angles[angles > 1e-9])
-
-
-def _two_rows_on(table: Tensor, count: int) -> Tensor:
-    coordinates, _ = _coordinates(table, count)
-    before, after = coordinates[:-2], coordinates[2:]
-    step = torch.linalg.lstsq(before - before.mean(0), after - after.mean(0)).solution
-    angles = torch.linalg.eigvals(step).angle()
-    return _sorted_periods(angles[angles > 0])
-
-
-def _read_in_blocks(table: Tensor, count: int) -> Tensor:
-    matrix = turn(_coordinates(table, count)[0]).matrix
-    angles = torch.atan2(matrix[::2, 1::2].diagonal(), matrix[::2, ::2].diagonal())
-    return _sorted_periods(angles.abs())
-
-
-def _traces_of_blocks(table: Tensor, count: int) -> Tensor:
-    diagonal = turn(_coordinates(table, count)[0]).matrix.diagonal()
-    return _sorted_periods(diagonal.unflatten(0, (-1, 2)).mean(1).clamp(-1, 1).acos())
-
-
-def _one_for_all(table: Tensor, count: int) -> Tensor:
-    centred = table - table.mean(0)
-    return 2 * math.pi / F.cosine_similarity(centred[1:], centred[:-1]).acos().mean().view(1)
-
-
-def _half_of(angles: Tensor, count: int) -> Tensor:
-    """Return periods of the first half of these angles, the largest first."""
-    return 2 * math.pi / angles.sort(descending=True).values[: count // 2]
-
-
-def _in_first_columns_alone(table: Tensor, count: int) -> Tensor:
-    angles = torch.linalg.eigvals(turn(table[:, :count]).matrix).angle()
-    return _sorted_periods(angles[angles > 0])
-
-
-def _by_crossings(table: Tensor, count: int) -> Tensor:
-    """Return twice the mean way between two changes of sign, of every second main direction."""
-    above = _coordinates(table, count)[0][:, ::2] > 0
-    crossings = (above[1:] != above[:-1]).sum(0).clamp(min=1)
-    return (2 * (len(table) - 1) / crossings.double()).sort().values
-
-
-def _by_autocorrelation(table: Tensor, count: int) -> Tensor:
-    """Return the shift at which every second main direction is most like itself."""
-    coordinates = _coordinates(table, count)[0][:, ::2]
-    shifts = range(2, len(table) // 2)
-    alike = [F.cosine_similarity(coordinates[n:], coordinates[:-n], dim=0) for n in shifts]
-    return (2.0 + torch.stack(alike).argmax(0).double()).sort().values
-
-
-check_hands = Check(
-    "hands",
-    _hands,
+check_worst_miss = Check(
+    "worst_miss",
+    _worst_miss,
     cases=[
-        (_planted([12.5], 40, 4, seed=0), 2),
-        (_planted([300.0, 47.3, 19.1, 6.6], 400, 24, seed=1), 8),
-        (_planted([35.0, 2.7], 50, 9, seed=2), 4),
-        (_planted([80.0, 25.0, 9.4], 60, 16, seed=3, start=5), 6),
-        (_planted([500.0, 150.0, 52.0, 17.0, 5.9], 511, 32, seed=4), 10),
-        (_planted([3.0, 17.0, 2.2, 60.0], 120, 16, seed=5), 8),  # eigvals come in another order
+        (_hand(12.6, 40, seed=0, noise=0.1), 12.6),
+        (_hand(10.0, 60, seed=1), 12.2),  # the hand is faster than its period says
+        (_hand(24.0, 90, seed=2, wobble=0.08, every=12.0), 24.0),  # worst at a quarter of a turn
+        (_hand(520.0, 215, seed=3, wobble=0.1, every=700.0), 520.0),  # 200 rows, not 260
+        (_hand(4.4, 20, seed=4, noise=0.5), 3.6),  # two rows ahead at most
+        (_hand(-30.0, 100, seed=5, noise=0.3), 30.0),  # it turns backwards
+        (_hand(7.0, 30, seed=6, noise=2.0), 50.6),
     ],
     mistakes=[
         Mistake(
-            "these periods divide the length of the table",
-            "A hand need not finish its last turn in the table. Can the strongest waves of a "
-            "Fourier transform say 47.3 in 400 rows?",
-            _strongest_periods,
+            "the forecast turns backwards",
+            "A hand multiplies by exp(2πi / T) from row to row. Which row is the earlier one: that "
+            "which you turn, or that which you compare?",
+            _largest(turns=lambda ahead, period: -ahead / period),
         ),
         Mistake(
-            "these are peaks of a spectrum, and fit a whole number of times into the table",
-            "A hand need not finish its last turn in the table. Can a Fourier transform say 47.3 "
-            "in 400 rows?",
-            _peaks_of_power,
+            "the forecast does not turn",
+            "By which angle does a hand of this period turn in so many rows?",
+            _largest(turns=lambda ahead, period: 0.0),
         ),
         Mistake(
-            "main directions are taken in pairs, a hand each",
-            "Two hands of like size: do the main directions keep them apart?",
-            _angles_of_pairs,
+            "the forecast turns one row, however far ahead it looks",
+            "By which angle does the hand turn in two rows?",
+            _largest(turns=lambda ahead, period: 1 / period),
         ),
         Mistake(
-            "the eigenvalues' imaginary part is taken for the angle",
-            "An eigenvalue is cos α + i sin α. Which of its parts is α?",
-            lambda table, count: 2 * math.pi / _sines(table, count),
-        ),
-        Mistake(
-            "the eigenvalues' real part is taken for the angle",
-            "An eigenvalue is cos α + i sin α. Which of its parts is α?",
-            lambda table, count: _sorted_periods(_angles(table, count).cos()),
-        ),
-        Mistake(
-            "an angle above a quarter turn comes out negative, and so does its period",
-            "Two numbers in opposite directions have the same sin α / cos α. What tells them "
-            "apart?",
-            lambda table, count: _sorted_periods(_tangents(table, count).atan()),
-        ),
-        Mistake(
-            "an angle above a quarter turn comes out negative, and its hand comes last",
-            "Two numbers in opposite directions have the same sin α / cos α. What tells them "
-            "apart?",
-            lambda table, count: (
-                2 * math.pi / _tangents(table, count).atan().sort(descending=True).values
-            ),
-        ),
-        Mistake(
-            "the slope sin α / cos α is taken for the angle",
-            "An eigenvalue is cos α + i sin α. Is their quotient α?",
-            lambda table, count: _sorted_periods(_tangents(table, count)),
-        ),
-        Mistake(
-            "hands that turn by more than a quarter in one row come out too slow",
-            "Which two angles below half a turn have the same sine?",
-            lambda table, count: 2 * math.pi / _sines(table, count).asin(),
-        ),
-        Mistake(
-            "the angle is in radians, the whole turn in degrees",
-            "In which unit does torch give an angle?",
-            lambda table, count: 360 / _angles(table, count),
-        ),
-        Mistake(
-            "there is a period for each direction",
-            "How many directions does one hand need?",
-            _period_of_each_direction,
-        ),
-        Mistake(
-            "each hand comes twice",
-            "A turn by α has two eigenvalues. What do they have in common?",
-            _both_of_each_pair,
-        ),
-        Mistake(
-            "these are angles",
-            "A hand turns by this much in one row. How many rows does a whole turn take?",
-            _angles,
-        ),
-        Mistake(
-            "these are turns in one row",
-            "If a hand makes a tenth of a turn in one row, what is its period?",
-            lambda table, count: _angles(table, count) / (2 * math.pi),
-        ),
-        Mistake(
-            "the periods are too short by one factor",
+            "the angle is in turns, not in radians",
             "How many radians are a whole turn?",
-            lambda table, count: 1 / _angles(table, count),
+            _largest(turns=lambda ahead, period: ahead / period / (2 * math.pi)),
         ),
         Mistake(
-            "these are half turns",
+            "the angle is half of what it should be",
             "How many radians are a whole turn?",
-            lambda table, count: math.pi / _angles(table, count),
+            _largest(turns=lambda ahead, period: ahead / period / 2),
         ),
         Mistake(
-            "the slowest hand comes first",
-            "In which order are the periods asked for?",
-            lambda table, count: _hands(table, count).flip(0),
+            "the period is taken for a speed",
+            "Does a hand of a longer period turn farther in one row?",
+            _largest(turns=lambda ahead, period: ahead * period),
+            _largest(turns=lambda ahead, period: ahead * period / (2 * math.pi)),
         ),
         Mistake(
-            "the periods come in no order",
-            "Does anybody promise you that eigenvalues come sorted?",
-            lambda table, count: (lambda angles: 2 * math.pi / angles[angles > 0])(
-                _eigenvalues(table, count).angle()
+            "the hand is turned, but compared with itself in the same row",
+            "Which rows have a forecast that was made so many rows before?",
+            _not_shifted,
+        ),
+        Mistake(
+            "rows are compared that lie twice as far apart",
+            "You drop rows at one end of the hand, and rows at the other. How far apart are two "
+            "that meet?",
+            _shifted_twice,
+        ),
+        Mistake(
+            "the first rows are compared with forecasts made in the last ones",
+            "Which rows has nobody foretold? roll does not leave them out.",
+            _around_the_end,
+        ),
+        Mistake(
+            "all forecasts are made in the first row",
+            "The formula makes a forecast in each row p. From how many rows is yours?",
+            _all_from_the_first_row,
+        ),
+        Mistake(
+            "only the farthest forecast counts",
+            "Can a hand be lost after a quarter of a turn, and right again after half a turn?",
+            lambda hand, period: _misses(hand, period)[-1],
+        ),
+        Mistake(
+            "only the nearest forecast counts",
+            "How far ahead must the forecasts hold?",
+            lambda hand, period: _misses(hand, period)[0],
+        ),
+        Mistake(
+            "this is the mean of the misses",
+            "Which of them is asked for?",
+            lambda hand, period: sum(_misses(hand, period)) / len(_misses(hand, period)),
+        ),
+        Mistake(
+            "this is the smallest of the misses",
+            "Which of them is asked for?",
+            lambda hand, period: min(_misses(hand, period)),
+        ),
+        Mistake(
+            "this is the sum of the misses",
+            "Which of them is asked for?",
+            lambda hand, period: sum(_misses(hand, period)),
+        ),
+        Mistake(
+            "the farthest forecast is missing",
+            "Does range stop at its last number, or before it?",
+            _largest(leads=lambda period: list(_leads(period))[:-1] or [1]),
+            lambda hand, period: max(_misses(hand, period)[:-1], default=0.0),
+        ),
+        Mistake(
+            "the forecasts go up to a whole turn",
+            "How far ahead must the forecasts hold?",
+            _largest(leads=lambda period: range(1, min(round(period), 200) + 1)),
+        ),
+        Mistake(
+            "slow hands are foretold more than 200 rows ahead",
+            "Of 256 rows, how many are left to judge a forecast 250 rows ahead?",
+            _largest(leads=lambda period: range(1, round(period / 2) + 1)),
+        ),
+        Mistake(
+            "the squares of what is missed are compared with the hand's alone",
+            "By the formula, of what two things do squares stand below the line?",
+            _largest(
+                share=lambda hand, forecast: float(
+                    _squares(hand - forecast).sum() / _squares(hand).sum()
+                )
+            ),
+            _largest(
+                share=lambda hand, forecast: float(
+                    _squares(hand - forecast).sum() / _squares(forecast).sum()
+                )
             ),
         ),
         Mistake(
-            "every period is 2π",
-            "A turn leaves lengths alone. What of an eigenvalue does its size say?",
-            lambda table, count: 2 * math.pi / _eigenvalues(table, count).abs()[::2],
-        ),
-        Mistake(
-            "these eigenvalues are real",
-            "Is a rotation a symmetric matrix? Which function takes those that are not?",
-            lambda table, count: _sorted_periods(_of_symmetric(table, count).abs())[: count // 2],
-            _cosines_of_symmetric,
-        ),
-        Mistake(
-            "the periods are complex",
-            "Which part of your complex number counts radians?",
-            lambda table, count: (lambda values: 2 * math.pi / values[values.imag > 0].log())(
-                _eigenvalues(table, count)
+            "there are no squares",
+            "What does the formula do to each length before it adds them up?",
+            _largest(
+                share=lambda hand, forecast: float(
+                    (hand - forecast).abs().sum() / (hand.abs() + forecast.abs()).sum()
+                )
             ),
         ),
         Mistake(
-            "hands are missing",
-            "How many directions does one hand need?",
-            lambda table, count: _hands(table, count // 2),
+            "a root is taken",
+            "The formula divides squares. Does it take a root of the quotient?",
+            _largest(share=lambda hand, forecast: _share(hand, forecast) ** 0.5),
         ),
         Mistake(
-            "there are ten directions, whatever `count` is",
-            "Which of your numbers belongs to the lesson's table, and not to this one?",
-            lambda table, count: _hands(table, min(10, table.shape[1])),
-        ),
-        Mistake(
-            "there are too many directions, and of their hands the slowest are left out",
-            "`count` is a number of directions. Is it one of hands too?",
-            lambda table, count: _hands(table, min(2 * count, table.shape[1]))[: count // 2],
-        ),
-        Mistake(
-            "there are too many directions, and of their hands the fastest are left out",
-            "`count` is a number of directions. Is it one of hands too?",
-            lambda table, count: _hands(table, min(2 * count, table.shape[1]))[-(count // 2) :],
-        ),
-        Mistake(
-            "the periods are whole numbers",
-            "Must a hand be back after a whole number of rows?",
-            lambda table, count: _hands(table, count).round(),
-        ),
-        Mistake(
-            "these come from how far the rows spread",
-            "Which matrix leads from a row to the next?",
-            _of_covariance,
-        ),
-        Mistake(
-            "main directions are taken in pairs, a hand each, and angles jump from π to −π",
-            "Two hands of like size: do the main directions keep them apart?",
-            _unwrapped_angles_of_pairs,
-        ),
-        Mistake(
-            "the step from row to row has no shift, and the rows are counted from 0",
-            "If a hand turns around a centre, how does the matrix learn where that is?",
-            _without_shift_or_centring,
-        ),
-        Mistake(
-            "the angle is in degrees, the whole turn in radians",
-            "In which unit is your whole turn?",
-            lambda table, count: _hands(table, count) * math.pi / 180,
-        ),
-        Mistake(
-            "slow hands come out with short periods",
-            "A faster hand has the larger angle. Has it the longer period?",
-            lambda table, count: (2 * math.pi * _angles(table, count)).sort().values,
-        ),
-        Mistake(
-            "some hands come twice, and others not at all",
-            "In the list of eigenvalues, where does the second of a pair stand?",
-            lambda table, count: _sorted_periods(
-                _eigenvalues(table, count).angle()[: count // 2].abs()
+            "each row is divided on its own",
+            "By the formula, what comes first: the sums, or the division?",
+            _largest(
+                share=lambda hand, forecast: float(
+                    (_squares(hand - forecast) / (_squares(hand) + _squares(forecast))).mean()
+                )
             ),
         ),
         Mistake(
-            "all periods are about half as long as they should be",
-            "How many rows lie between your rows before and your rows after?",
-            _two_rows_on,
-        ),
-        Mistake(
-            "the turn's matrix is read in blocks of two by two",
-            "Which plane does a hand turn in: need two main directions span it?",
-            _read_in_blocks,
-            _traces_of_blocks,
-        ),
-        Mistake(
-            "the periods are negative",
-            "The eigenvalues of a hand are a pair. Which of the two do you keep?",
-            lambda table, count: -_hands(table, count),
-        ),
-        Mistake(
-            "there is one period for the whole table",
-            "In a step all hands move. How can you look at each alone?",
-            _one_for_all,
-        ),
-        Mistake(
-            "the step from row to row has no shift",
-            "Where a hand does not finish its turn, its centre is not the mean of the rows. What "
-            "does the step need besides a matrix?",
-            _without_shift,
-        ),
-        Mistake(
-            "the main directions are those of rows with their mean in them",
-            "In which direction are the rows longest, if all have one vector in common?",
-            _without_centring,
-        ),
-        Mistake(
-            "the turn is taken in all columns",
-            "How many hands can there be in `count` directions?",
-            _in_all_columns,
-        ),
-        Mistake(
-            "the turn is taken in all columns, and its fastest hands are kept",
-            "Where a table has only noise, does a fit find hands there too? Which directions keep "
-            "them out?",
-            _fastest_of_all_columns,
-        ),
-        Mistake(
-            "the turn is taken in the first columns",
-            "Does a hand of this table move in `count` of its columns alone?",
-            _in_first_columns_alone,
-        ),
-        Mistake(
-            "of each pair you keep the angle that goes the long way round",
-            "An eigenvalue and its partner turn by α and by −α. As angles from 0 to 2π, which of "
-            "the two is the larger, and which is the hand's?",
-            lambda table, count: _half_of(
-                _eigenvalues(table, count).angle() % (2 * math.pi), count
+            "lengths are compared, and directions are lost",
+            "Two hands as long as each other point in opposite directions. Is their difference 0? "
+            "When do you take lengths?",
+            _largest(
+                share=lambda hand, forecast: float(
+                    (hand.abs() - forecast.abs()).square().sum()
+                    / (_squares(hand) + _squares(forecast)).sum()
+                )
             ),
         ),
         Mistake(
-            "each direction is taken for a hand, and its changes of sign are counted",
-            "Several hands move in one main direction. What does its sign say of each?",
-            _by_crossings,
+            "only the real part is compared",
+            "A hand points in a plane. How many numbers does that take?",
+            _largest(share=lambda hand, forecast: _share(hand.real, forecast.real)),
         ),
         Mistake(
-            "each direction is taken for a hand, and compared with itself later",
-            "Several hands move in one main direction. When are they all back at once?",
-            _by_autocorrelation,
+            "the square of a complex number is complex",
+            "Which is the squared length of a + bi: (a + bi)², or a² + b²?",
+            _largest(share=_complex_share),
+            _largest(share=lambda hand, forecast: _complex_share(hand, forecast).item()),
+            raises="complex|Complex",
         ),
         Mistake(
-            "rows and directions are exchanged",
-            "turn looks for the step from each row to the next. What are the rows of your tensor?",
-            lambda table, count: _sorted_periods(
-                torch.linalg.eigvals(turn(_coordinates(table, count)[0].T).matrix).angle().abs()
+            "a complex number is made real, and its imaginary part is not 0",
+            "Which is the squared length of a + bi: (a + bi)², or a² + b²?",
+            _largest(share=lambda hand, forecast: float(_complex_share(hand, forecast))),
+            raises="without overflow",
+        ),
+        Mistake(
+            "the squares are those of complex numbers, not of lengths",
+            "Which is the squared length of a + bi: (a + bi)², or a² + b²?",
+            _largest(share=lambda hand, forecast: float(_complex_share(hand, forecast).real)),
+            _largest(share=lambda hand, forecast: float(_complex_share(hand, forecast).abs())),
+        ),
+        Mistake(
+            "every hand is made as long as every other",
+            "Does the formula divide by lengths before it takes the difference?",
+            _largest(
+                share=lambda hand, forecast: _share(hand / hand.abs(), forecast / forecast.abs())
             ),
         ),
         Mistake(
-            "the sorted numbers come with their places",
-            "sort returns two things. What are they, and which do you need?",
-            lambda table, count: 2 * math.pi / _angles(table, count).sort(),  # type: ignore[operator]
-            raises=r"return_types\.sort",
+            "there is a miss for each number of rows",
+            "Which of them is asked for?",
+            lambda hand, period: _misses(hand, period),
+            lambda hand, period: torch.tensor(_misses(hand, period)),
         ),
         Mistake(
-            "eigvals gets the turn itself",
-            "turn returns more than a matrix. Which of its parts turns?",
-            lambda table, count: torch.linalg.eigvals(turn(_coordinates(table, count)[0])),
-            raises="must be Tensor, not Turn",
+            "this is a verdict",
+            "Whether the hand passes can be told from one number. Which?",
+            lambda hand, period: _worst_miss(hand, period) < 0.2,
         ),
     ],
     hints=(
-        "First along the main directions, then the turn that leads from each row to the next.",
-        "A rotation of many dimensions has eigenvalues cos α ± i sin α, a pair for each hand: "
-        "torch.linalg.eigvals.",
-        "Take their angles, keep those above 0, and ask how many rows make 2π. Sort.",
+        "First one miss: which rows are compared with which, if a forecast looks 3 rows ahead?",
+        "hand[ahead:] are the rows foretold, hand[:-ahead] those in which forecasts are made.",
+        "The latter times cmath.exp(2j * math.pi * ahead / period) are the forecasts. Divide as in "
+        "the formula, and take the largest for ahead = 1 … min(round(period / 2), 200).",
     ),
-    tolerance=1e-3,
-    rules=[Without((measures.hands, hand_coordinates))],
+    rules=[Without((position_table.miss, position_table.largest_miss))],
+    seconds=30.0,  # row by row, in tensors of one number, it takes some
 )
 
 
