@@ -140,14 +140,13 @@ for k in (1, 6, 314):
     print(f"{k:3} positions apart: cosine similarity {rows[k] @ rows[0] / 2:.2f}")
 
 # %% [markdown]
-# They do, by the yardsticks. But wish 5 looked at three distances only: 6 apart, two are
-# more alike than neighbours, 314 apart nearly the same. So we ask for more:
+# They do. But wish 5 looked at three distances: 6 apart, two are more alike than neighbours. So we
+# ask for more:
 #
-# 7. **How far.** Farther positions have farther vectors. If two vectors 300 positions apart are no
-#    farther from each other than two 100 apart, the code is *out by 3*. Up to 10,000 it may be out
-#    by 100 at most.
+# 7. **How far.** If two vectors 300 positions apart are no farther from each other than two 100
+#    apart, the code is *out by 3*. Up to 10,000 it may be out by 100.
 #
-# A fast hand tells neighbours apart, a slow one chapters. So take hands for all scales: from 1
+# A fast hand tells neighbours apart, a slow one chapters. So take hands between: from 1
 # radian a step down to nearly 1/10,000, each slower than the last by the same factor.
 #
 # ## The formula
@@ -423,18 +422,17 @@ plots.show(
 )
 
 # %% [markdown]
-# **Look:** four hands meet again after 6283 steps: nearly 1000, 100, 10 and 1 turns. A slower last
-# hand alone does not help. With six the curve never returns to the dashed line of neighbours: 12
-# numbers *name* each of 10,000 positions, and no two are closer than neighbours. With 64 it also
-# climbs: they say *how far*, if roughly. (Neighbours are closer there, since most hands are slow.)
+# **Look:** four hands meet again after 6283 steps. A slower last
+# one does not help. With six the curve never returns to the dashed line of neighbours: 12
+# numbers *name* each of 10,000 positions. With 64 it also climbs: they say *how far*, if roughly.
 
 # %% [markdown]
 # ## Exercises
 #
 # **Exercise 2 ★★★ Tell the time.** Each number of a row of the table is off by up to 0.1. Write
-# `tell_time(vector, base)`: its position $p$, an int. It is below half the base, and each hand less
-# than six times as slow as the last: so the slowest is in its first half turn. But $p$ may be half
-# a million: do not search. (`torch.atan2(sine, cosine)` is an angle from $-\pi$ to $\pi$.)
+# `tell_time(vector, base)`: its position, an int below half the base. So the slowest hand is in its
+# first half turn; each is less than six times as slow as the last. Do not search: the base may be a
+# million. (`torch.atan2(sine, cosine)` is an angle from $-\pi$ to $\pi$.)
 
 
 # %% tags=["stub"]
@@ -506,9 +504,8 @@ myths.settle(
 #
 # - Each pair of columns is a clock hand; speeds fall from 1 radian a step by equal factors.
 # - With 6 such hands or 64, no two of 10,000 positions are closer than neighbours.
-# - With 64, dot products tell the distance: well up to some 30 positions, vaguely beyond 100.
-# - A shift is one matrix, so two matrices make a head that looks back, if the words' vectors are
-#   short.
+# - With 64, dot products tell the distance: well up to some 30, vaguely beyond 100.
+# - A shift is one matrix, so two matrices make a head that looks back, if words are short vectors.
 # - Closer looks: [in practice](closer/02_in_practice.ipynb),
 #   [among words, in a real encoder](closer/02_word_and_place.ipynb).
 #
