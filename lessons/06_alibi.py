@@ -470,9 +470,9 @@ print(scored(mine[0].encoding, my_losses, [*steep], mine))
 # ## What makes a price good
 #
 # The course's answer, *the tents*, has peaks 0, 1, 2, 3 and slopes of 2: other peaks *and* other
-# slopes than the steep lines. Which of the two wins? The first four rows below change one, the
-# other, or both. In the last row attention is off: each head's weight is nailed to one key, 0, 1, 2
-# or 3 back, whatever the bytes.
+# slopes than the steep lines. Which of the two matters? Below the first row, the steep lines, three
+# change one, the other, or both. In the last row attention is off: each head's weight is nailed to
+# one key, 0, 1, 2 or 3 back, whatever the bytes.
 
 # %% tags=["plumbing"]
 # Small models: slopes, peaks and attention apart
@@ -693,7 +693,8 @@ myths.settle(
 # %% [markdown]
 # ## In five lines
 #
-# - ALiBi takes $m_h\,|j - i|$ off each score; the $3/m_h$ nearest equal keys hold 95 %.
+# - ALiBi takes $m_h\,|j - i|$ off each score; in a long text the $3/m_h$ nearest equal keys hold
+#   95 %.
 # - Unmasked, one price for both sides, no start token: a mirrored text looks the same.
 # - Trained 1,200 steps at 64 bytes, ALiBi's loss rises by 0.03 at 1,024, after 12,000 by 0.08; RoPE
 #   in a 64-key window (1,200 steps) stays level.
