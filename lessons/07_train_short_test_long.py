@@ -156,7 +156,7 @@ for n in (64, 256):
     print(f"windows of {n:3}: {fair[n]:.3f} nats, {count:,} bytes judged")
 
 # %% [markdown]
-# **Look:** no gain is left: the loss *rises*, a little.
+# **Look:** no gain is left: the loss *rises*.
 #
 # ## Seventeen points
 #
@@ -181,9 +181,9 @@ names = trained["encoding"].unique().tolist()
 # *No door:* `none` (NoPE).
 #
 # *Embeddings:* `sinusoidal` waves or a `learned` table's row is added; `multiplicative`: the row is
-# a factor; `floater` adds a learned path in each layer; `complex_order` turns words.
+# a factor; `floater` adds a path in each layer; `complex_order` turns words.
 #
-# *Queries and keys:* `rope` turns them; `xpos` also lets scores fade with distance.
+# *Queries and keys:* `rope` turns them; `xpos` also fades scores.
 #
 # *Scores, by position:* `alibi` a straight price; `kerple` a learned logarithm; `sandwich` a sum of
 # cosines; `t5` a number for each range of offsets; `fire` a network.
@@ -374,7 +374,7 @@ zones = [(n * turn + 64, min((n + 1) * turn, end)) for n in range(4)]  # angles 
 READINGS = {
     "just cut to 64 keys": 0.0,
     "many keys: 512, clamped": many,
-    "new offsets: a band, mean": band,
+    "new offsets: a band, mean,\nabove keys 32 to 63": band,
     "both: 448 of 512 keys": both,
 }
 fig, axes = plt.subplots(1, 2, figsize=(10, 3.6), width_ratios=(5, 2))
@@ -401,7 +401,7 @@ for row, cost in enumerate(READINGS.values()):
 axes[1].invert_yaxis()
 axes[1].set(
     title="what it costs RoPE",
-    xlabel="nats above just cut to 64;\nthe band: above keys 32 to 63",
+    xlabel="nats above just cut",
     xlim=(0, 2.6),
 )
 others = per_model.drop(index="rope").loc[:, 64:]
@@ -420,12 +420,12 @@ starts_grey = [any(left <= first <= right for left, right in zones) for first in
 dear = far > 0.7
 print(f"RoPE's bands that cost more than 0.7: {dear.sum(axis=None)} in {len(far)} models,")
 in_grey = dear.loc[:, starts_grey]
-print(f"    {in_grey.sum(axis=None)} of them begin in the grey, as {in_grey.size} of all do")
+print(f"    begin in the grey: {in_grey.sum(axis=None)} of them, {in_grey.size} of all")
 print(f"dearest band of a model without RoPE: {others.max(axis=None):+.2f}")
 print(f"clamped, less just cut: {many:+.2f} at 512 bytes, {many_at_2048:+.2f} at 2,048")
 
 # %% [markdown]
-# **Look:** it rises and falls several times. Pair 5 is RoPE's first that makes no whole turn in 64
+# **Look:** it rises and falls several times. RoPE's pair 5 is the first without a whole turn in 64
 # positions. The bands dearer than 0.7 all begin where its angles are new; not all that begin there
 # are dear ([longer story](closer/07_more_suspects.ipynb)).
 #
@@ -446,7 +446,7 @@ for name, rows in seen.groupby("encoding"):
 # - ALiBi, KERPLE, Sandwich: new, but weaker, as scores fall with distance, on the whole.
 # - Transformer-XL: new, with little weight in this one model; why, we did not test.
 #
-# Nothing new is not enough: `shaw` clamps, `none` knows no offsets, and both fail.
+# Known keys are not enough: `shaw` clamps, `none` knows no offsets, and both fail.
 #
 # ## Which of these extrapolate?
 #
@@ -538,8 +538,8 @@ plots.show(
 )
 
 # %% [markdown]
-# **Look:** there was something to gain: about 0.09 nats, from a memory of 48 bytes, a tie with
-# DeBERTa, to one of 1,536. (So many stand before a judged byte, on average, in windows of 64 and of
+# **Look:** there was something to gain: about 0.09 nats, from a memory of 48 bytes (a tie with
+# DeBERTa) to one of 1,536. (So many stand before a judged byte, on average, in windows of 64 and of
 # 2,048.) Of the networks six survive, and on balance **none** uses far text. (One manual, small
 # models, 1,200 steps; pieces of 256 teach [some](closer/07_other_recipes.ipynb) to look beyond 64.)
 #
@@ -554,9 +554,9 @@ runs = referee.published()  # all runs behind the table
 referee.table(runs).round(3)
 
 # %% [markdown]
-# "ALiBi is best: it even gains." The runs were not made alike: **five objections**. Here is one
-# of the `runs`. `protocol` is how windows are laid, `judged` the number of bytes whose mean the
-# loss is, `seconds` how long training took.
+# "ALiBi is best: it even gains." The runs were not made alike: **five objections**. `protocol` is
+# how windows are laid, `judged` the number of bytes whose mean the loss is, `seconds` how long
+# training took. One run:
 
 # %%
 print(runs[0])
@@ -650,9 +650,9 @@ unclear = sum(not gap.above() and not gap.below() for gap in near)
 print(f"ALiBi, KERPLE, DeBERTa, T5: {unclear} of {len(near)} pairs are not clearly apart")
 
 # %% [markdown]
-# **Look:** first is the missing row: DeBERTa *just cut*. It does not rise, and has the lowest
-# loss at 1,024. DeBERTa's own runs were fair; ALiBi gained by its pieces. Three seeds cannot
-# order ALiBi, KERPLE, DeBERTa and T5.
+# **Look:** first is the missing row: DeBERTa *just cut*. Its loss at 1,024 is the lowest.
+# DeBERTa's own runs were fair; ALiBi gained by its pieces. Three seeds cannot order ALiBi, KERPLE,
+# DeBERTa and T5.
 
 # %% [markdown]
 # ## Myth check
@@ -721,7 +721,7 @@ myths.in_a_real_model(
 # ## In five lines
 #
 # - "At length n" needs a protocol: which bytes are judged, and what stands before them.
-# - Compare with the cheapest way: cut the text, and forget the rest.
+# - Compare with the cheapest way: cut the text.
 # - RoPE fails by keys at new offsets; 512 keys at known ones cost it little.
 # - To survive a long text is not to use it: six of seventeen survive, on balance none uses it.
 # - Before you read a ranking, ask in what its rows differ.
@@ -729,5 +729,5 @@ myths.in_a_real_model(
 # **Read next:** Press et al. 2021, arXiv 2108.12409, appendix B, on early tokens; Su's ReRoPE,
 # kexue.fm 9708: a clamp.
 #
-# **Next:** RoPE fails at new offsets. How, then, do models trained at 8k read 128k?
+# **Next:** how, then, do models with RoPE, trained at 8k, read 128k?
 # [Lesson 08](08_stretching_rope.ipynb).
