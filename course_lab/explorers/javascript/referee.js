@@ -54,11 +54,10 @@ const EXPLORER = {
 
   draw([panel], { published, mended, before, after, objections }, state) {
     const { order } = state;
-    const changed = tickedRows(state, true);
     const count = after.length;
     const kept = after.filter((row) => row < before.length); // without the row that is cut
     panel.axes({
-      x: [-1.6, 2.6], y: [count + 0.6, 0.4], title: `by ${order}, lowest first`,
+      x: [-1.6, 2.6], y: [count + 0.6, 0.4], title: `by ${order}, lowest first; thick: mended`,
       xticks: [[0, "published"], [1, "mended"]],
       xlabel: left(objections),
       yticks: Array.from({ length: count }, (_, n) => [n + 1, String(n + 1)]),
@@ -67,7 +66,7 @@ const EXPLORER = {
       panel.box.left + panel.px(x), panel.box.top + panel.py(y) + 4, text, kind);
     before.forEach((row, n) => {
       const place = after.indexOf(row);
-      const style = changed.includes(row) ? { colour: 1, width: 3.5 }
+      const style = state[nameOf(row)] ? { colour: 1, width: 3.5 }
         : { colour: kept.indexOf(row) === n ? "grey" : "ink" }; // others may move it
       panel.line([0, 1], [n + 1, place + 1], style)
         .dots([0, 1], [n + 1, place + 1], { colour: style.colour, size: 4 });
