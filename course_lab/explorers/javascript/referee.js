@@ -57,7 +57,7 @@ const EXPLORER = {
     const count = after.length;
     const kept = after.filter((row) => row < before.length); // without the row that is cut
     panel.axes({
-      x: [-1.6, 2.6], y: [count + 0.6, 0.4], title: `by ${order}, lowest first; thick: mended`,
+      x: [-1.6, 2.6], y: [count + 0.6, 0.4], title: `by ${order}; thick: mended`,
       xticks: [[0, "published"], [1, "mended"]],
       xlabel: left(objections),
       yticks: Array.from({ length: count }, (_, n) => [n + 1, String(n + 1)]),
