@@ -1,4 +1,4 @@
-"""The table of lesson 07 that a referee is sent: seven encodings, five flaws, each in the runs.
+"""The table of lesson 07 that a referee is sent: seven encodings, and flaws in the runs of four.
 
 A run is a dictionary, as the tables in ``data`` have it: what was trained and how it was read.
 """
@@ -19,7 +19,8 @@ LENGTHS = (64, 1024)
 SEEDS = (0, 1, 2)
 SLIDING, PIECES = "sliding windows", "pieces"
 CUT = "just cut to 64"  # the row that such a table should begin with
-FLAWS = {  # the key in which an encoding's runs differ from those of the others
+FREE = ("encoding", "seed", "read", "loss", "parameters", "seconds")  # may differ, the seed by rule
+FLAWS = {  # what makes an encoding's runs unlike the others'; :func:`row_objections` lists all
     "rope": "judged",
     "alibi": "protocol",
     "kerple": "seed",
@@ -87,6 +88,33 @@ def published() -> list[Run]:
     return [run for encoding in ENCODINGS for run in flawed_runs(encoding)]
 
 
+def objections(runs: list[Run]) -> list[str]:
+    """Settings that are not equal in all runs, "seed" and "cut", sorted.
+
+    "seed" unless each encoding has the same seeds at each length, three or more; "cut" if no run
+    is of a model whose texts were cut.
+    """
+    settings = set(runs[0]) - set(FREE)
+    wrong = {key for key in settings if any(run[key] != runs[0][key] for run in runs)}
+    seeds: dict[Any, set[int]] = {
+        (row["encoding"], column["read"]): set() for row in runs for column in runs
+    }
+    for run in runs:
+        seeds[run["encoding"], run["read"]].add(run["seed"])
+    first, *others = seeds.values()
+    if len(first) < 3 or any(other != first for other in others):
+        wrong.add("seed")
+    if all(run["encoding"] != CUT for run in runs):
+        wrong.add("cut")
+    return sorted(wrong)
+
+
+def row_objections(encoding: str) -> list[str]:
+    """The objections to a table in which only this row is as published."""
+    others = [run for name in ENCODINGS if name != encoding for run in fair_runs(name)]
+    return objections([*others, *flawed_runs(encoding), *cut_runs()])
+
+
 def cut_runs() -> list[Run]:
     """The missing row: the best model at 64 bytes, given the last 64 of each text."""
     at_64 = [run for run in fair_runs(_best_at_64()) if run["read"] == LENGTHS[0]]
@@ -111,15 +139,15 @@ def fair_table() -> pd.DataFrame:
     """The row that was missing, then all rows from fair runs in the order that was published.
 
     Its columns are those of :func:`table`, "±", half of the rise's 95 % interval over seeds, and
-    "objection", what was to be said against the row as published, if anything.
+    "objections", all that was to be said against the row as published.
     """
     short, long = ({"read": length} for length in LENGTHS)
     fair = {name: fair_runs(name) for name in table(published()).index}
     means = table([run for runs in fair.values() for run in runs] + cut_runs())
     rises = {name: change(pd.DataFrame(runs), short, long) for name, runs in fair.items()}
     means["±"] = pd.Series({name: rise.margin for name, rise in rises.items()} | {cut_name(): 0.0})
-    objections = FLAWS | {cut_name(): "cut"}
-    means["objection"] = [objections.get(name, "") for name in means.index]
+    found = {name: row_objections(name) for name in fair} | {cut_name(): ["cut"]}
+    means["objections"] = [", ".join(found[name]) for name in means.index]
     return means.loc[[cut_name(), *fair]]
 
 

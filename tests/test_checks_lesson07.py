@@ -150,6 +150,13 @@ def objections_by_counting(runs):
     return wrong
 
 
+def seeds_alike_but_runs_counted(runs):
+    table = pd.DataFrame(runs)
+    places = table.groupby(["encoding", "read"])["seed"]
+    alike = places.agg(frozenset).unstack().stack(future_stack=True).nunique(dropna=False) == 1
+    return not alike or places.size().min() < 3
+
+
 def objections_by_another_rule_for_seeds(rule):
     def objections(runs):
         wrong = objections_in_pandas(runs) - {"seed"}
@@ -256,6 +263,10 @@ def objections_to_a_first_run_that_is_not_cut(runs):
 
 def objections_to_encodings(runs):
     return objections_by_comparing_pairs(runs) | {"encoding"}
+
+
+def objections_to_rows_and_columns(runs):
+    return objections_by_comparing_pairs(runs) | {"encoding", "read"}
 
 
 def three_objections(runs):
@@ -747,6 +758,8 @@ test_natural_mistakes_are_named = wrong_answers(
             (objections_with(cut=the_name_is_there), "it objects to the simplest row"),
             (objections_of_last_runs, "one run of each encoding"),
             (objections_with(keys=keys_by_identity), "compared with `is`"),
+            (objections_with(seeds=seeds_alike_but_runs_counted), "counts rows as seeds"),
+            (objections_to_rows_and_columns, "the rows and the columns"),
         ],
     },
 )

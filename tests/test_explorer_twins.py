@@ -129,10 +129,15 @@ def ladder(task: str, noise: str, heads: int, **slopes: float) -> Numbers:
     }
 
 
+@cache
+def runs_of_row(name: str, mended: bool) -> list[runs_of.Run]:
+    return runs_of.fair_runs(name) if mended else runs_of.flawed_runs(name)
+
+
 def referee(order: str, cut: bool, **ticks: bool) -> Numbers:
+    @cache
     def losses(name: str, mended: bool) -> list[float]:
-        runs = runs_of.fair_runs(name) if mended else runs_of.flawed_runs(name)
-        rows = pd.DataFrame(runs)
+        rows = pd.DataFrame(runs_of_row(name, mended))
         return rows.groupby("read")["loss"].mean().loc[[64, 1024]].to_list()
 
     def ranks(rows: list[list[float]]) -> list[int]:
@@ -140,8 +145,12 @@ def referee(order: str, cut: bool, **ticks: bool) -> Numbers:
         column["loss at 64"], column["loss at 1,024"] = map(list, zip(*rows, strict=True))
         return np.argsort(column[order], kind="stable").tolist()
 
+    rows = [(name, ticks.get(name, False)) for name in runs_of.ENCODINGS]
+    runs = [run for row in rows for run in runs_of_row(*row)]
+    if cut:
+        runs += runs_of.cut_runs()
     published = [losses(name, False) for name in runs_of.ENCODINGS]
-    mended = [losses(name, ticks.get(name, False)) for name in runs_of.ENCODINGS]
+    mended = [losses(*row) for row in rows]
     if cut:
         best = min(losses(name, True)[0] for name in runs_of.ENCODINGS)
         mended.append([best, best])
@@ -150,7 +159,7 @@ def referee(order: str, cut: bool, **ticks: bool) -> Numbers:
         "mended": mended,
         "before": ranks(published),
         "after": ranks(mended),
-        "objections": sum(not ticks.get(name, False) for name in runs_of.FLAWS) + (not cut),
+        "objections": runs_of.objections(runs),
     }
 
 
@@ -517,11 +526,13 @@ INSIDE: dict[str, list[Numbers]] = {
 
 
 def numbers_in(value: Any) -> list[float]:
-    """All numbers of a value; null, as JSON has NaN and infinities, as NaN."""
+    """All numbers of a value; null, as JSON has NaN and infinities, as NaN; a text as its codes."""
     if isinstance(value, torch.Tensor):
         value = value.double().tolist()
     if isinstance(value, dict):
         value = [value[key] for key in sorted(value)]
+    if isinstance(value, str):
+        value = list(map(ord, value))
     if isinstance(value, list | tuple):
         return [number for part in value for number in numbers_in(part)]
     return [math.nan if value is None or math.isinf(value) else float(value)]

@@ -1,8 +1,11 @@
 """The table that lesson 07's referee is sent: each flaw in it changes a ranking."""
 
-import pytest
+from itertools import product
 
-from course_lab import referee
+import pytest
+from explorer_modules import look
+
+from course_lab import explorers, referee
 
 COLUMNS = ("at 64", "at 1,024", "rise")
 
@@ -47,6 +50,28 @@ def test_the_row_that_is_missing_is_first_at_1024():
 def test_as_published_alibi_gains():
     table = referee.table(referee.published())
     assert table.index[0] == "alibi" and table["rise"].iloc[0] < 0
+
+
+def test_a_row_as_published_may_be_wrong_in_several_ways():
+    column = referee.fair_table()["objections"]
+    assert column["alibi"] == "judged, protocol, seed" and column["t5"] == "seed, steps"
+    assert column["deberta"] == "" and column[referee.cut_name()] == "cut"
+    assert referee.objections(referee.published()) == ["cut", "judged", "protocol", "seed", "steps"]
+
+
+@pytest.mark.browser
+def test_the_explorer_and_the_column_say_what_is_left_whichever_rows_are_ticked():
+    explorer, column = explorers.referee, referee.fair_table()["objections"]
+    ticks = [name for name in explorer.controls if name != "order"]
+    rows = [(n, referee.flawed_runs(n), referee.fair_runs(n)) for n in referee.ENCODINGS]
+    rows.append(("cut", [], referee.cut_runs()))
+    states = [dict(zip(ticks, on, strict=True)) for on in product((False, True), repeat=len(ticks))]
+    for state, seen in zip(states, look(explorer, states, numbers=True), strict=True):
+        mended = {referee.cut_name() if name == "cut" else name for name in ticks if state[name]}
+        left = column.drop(list(mended)).str.split(", ").explode()
+        runs = sum((after if state.get(name) else before for name, before, after in rows), [])
+        expected = referee.objections(runs)
+        assert seen["numbers"]["objections"] == sorted(set(left) - {""}) == expected, state
 
 
 def test_the_fair_table_keeps_the_published_order_and_says_how_far_seeds_spread():

@@ -17,7 +17,8 @@ from torch import Tensor
 from course_lab.checks.compare import difference
 from course_lab.checks.core import Check, Mistake, randn
 from course_lab.checks.rules import Without
-from course_lab.referee import CUT, Run
+from course_lab.referee import CUT, FREE, Run
+from course_lab.referee import objections as _objections
 from course_utils.measures import trained_models
 from course_utils.texts import text
 
@@ -671,7 +672,6 @@ check_sliding = Check(
 
 # Objections to a table
 
-FREE = ("encoding", "seed", "read", "loss", "parameters", "seconds")  # may differ, the seed by rule
 USUAL = {"steps": 1200, "lr": 0.002, "protocol": "sliding windows", "judged": 18432}
 
 
@@ -822,6 +822,7 @@ PILES = [
         {**_runs("fire")[0], "judged": 7680},
         *_runs("fire")[1:],
     ],
+    [run for name in ("shaw", "fire", CUT) for run in _runs(name, seeds=(0, 0, 0))],  # one seed
 ]
 
 
@@ -900,11 +901,6 @@ def _no_cut(runs: list[Run]) -> set[str]:
     return set() if any(run["encoding"] == CUT for run in runs) else {"cut"}
 
 
-def _objections(runs: list[Run]) -> list[str]:
-    seeds = _too_few(_sets(runs, "encoding", "read"))
-    return sorted(_differing(runs) | seeds | _no_cut(runs))
-
-
 def _with_seeds(rule: Callable[[list[Run]], set[str]]) -> Callable[[list[Run]], list[str]]:
     """Return an answer with another rule for seeds."""
     return lambda runs: sorted(_differing(runs) | rule(runs) | _no_cut(runs))
@@ -926,6 +922,11 @@ def _rows_counted(runs: list[Run]) -> set[str]:
         place = run["encoding"], run["read"]
         rows[place] = rows.get(place, 0) + 1
     return {"seed"} if min(rows.values()) < 3 else set()
+
+
+def _rows_counted_seeds_compared(runs: list[Run]) -> set[str]:
+    unlike = not _all_alike(_sets(runs, "encoding", "read"))
+    return {"seed"} if unlike or _rows_counted(runs) else set()
 
 
 def _first_of_each(runs: list[Run]) -> set[str]:
@@ -1229,6 +1230,11 @@ check_objections = Check(
             _with_keys(lambda runs: _differing(runs, set(FREE) - {"read"})),
         ),
         Mistake(
+            "it objects to the rows and the columns of a table",
+            "Which key names the rows, which the columns? What is a table in which both are equal?",
+            _with_keys(lambda runs: _differing(runs, set(FREE) - {"encoding", "read"})),
+        ),
+        Mistake(
             "it objects to all that differs",
             "What would a table be in which nothing differs? Why does one look at a table at all?",
             _with_keys(lambda runs: _differing(runs, ())),
@@ -1419,6 +1425,7 @@ check_objections = Check(
             "it counts rows as seeds",
             "Three copies of one run: how many seeds are these?",
             _with_seeds(_rows_counted),
+            _with_seeds(_rows_counted_seeds_compared),
         ),
         Mistake(
             "seeds may be other ones from row to row",

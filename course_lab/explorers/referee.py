@@ -18,11 +18,11 @@ def _losses(runs: list[runs_of.Run]) -> list[float]:
 
 
 def _rows() -> dict[str, Any]:
-    """Each row's losses as published and as mended, and whether its runs were flawed."""
+    """Each row's losses as published and as mended, and the objections to it as published."""
     rows = [
         {
             "name": name,
-            "flawed": name in runs_of.FLAWS,
+            "objections": runs_of.row_objections(name),
             "published": _losses(runs_of.flawed_runs(name)),
             "mended": _losses(runs_of.fair_runs(name)),
         }
@@ -38,7 +38,7 @@ referee = Explorer(
     "been replaced by fair runs. Row 1 has the lowest number. Tick until no objection is left.",
     {
         "order": Choice(ORDERS, label="ranked by"),
-        **{name: Tick(name == "kerple", label=f"mend {name}") for name in TICKED},
+        **{name: Tick(label=f"mend {name}") for name in TICKED},
         "cut": Tick(label=f"add a row: {runs_of.cut_name()} to 64"),
     },
     _rows,

@@ -22,13 +22,13 @@ function written(losses, order) {
 }
 
 function left(objections) {
-  return objections === 1 ? "1 objection left" : `${objections || "no"} objections left`;
+  return objections.length ? `objections left: ${objections.join(", ")}` : "no objection is left";
 }
 
 // The numbers of the rows that are ticked, of those that were flawed or of those that were fair.
 function tickedRows(state, flawed) {
   return SPEC.data.rows.flatMap((row, number) =>
-    (state[row.name] && row.flawed === flawed ? [number] : []));
+    (state[row.name] && row.objections.length > 0 === flawed ? [number] : []));
 }
 
 const EXPLORER = {
@@ -40,33 +40,33 @@ const EXPLORER = {
     const published = rows.map((row) => row.published);
     const mended = rows.map((row) => (state[row.name] ? row.mended : row.published));
     if (state.cut) mended.push(cut);
+    // Enough to unite, since the rows without a tick are fair: what differs, differs from them.
+    const objections = rows.flatMap((row) => (state[row.name] ? [] : row.objections));
+    if (!state.cut) objections.push("cut");
     return {
       published,
       mended,
       before: ranking(published, state.order),
       after: ranking(mended, state.order),
-      objections: rows.filter(({ name, flawed }) => flawed && !state[name]).length + !state.cut,
+      objections: [...new Set(objections)].sort(),
     };
   },
 
   draw([panel], { published, mended, before, after, objections }, state) {
     const { order } = state;
-    const changed = tickedRows(state, true);
-    const ticked = SPEC.data.rows.map(({ name }) => name).filter((name) => state[name]);
-    if (state.cut) ticked.push("just cut");
     const count = after.length;
     const kept = after.filter((row) => row < before.length); // without the row that is cut
     panel.axes({
-      x: [-1.6, 2.6], y: [count + 0.6, 0.4], title: `by ${order}, lowest first; ${left(objections)}`,
+      x: [-1.6, 2.6], y: [count + 0.6, 0.4], title: `by ${order}; thick: mended`,
       xticks: [[0, "published"], [1, "mended"]],
-      xlabel: ticked.length ? `mended: ${ticked.join(", ")}` : "nothing is mended yet",
+      xlabel: left(objections),
       yticks: Array.from({ length: count }, (_, n) => [n + 1, String(n + 1)]),
     });
     const label = (x, y, text, kind) => panel.write(
       panel.box.left + panel.px(x), panel.box.top + panel.py(y) + 4, text, kind);
     before.forEach((row, n) => {
       const place = after.indexOf(row);
-      const style = changed.includes(row) ? { colour: 1, width: 3.5 }
+      const style = state[nameOf(row)] ? { colour: 1, width: 3.5 }
         : { colour: kept.indexOf(row) === n ? "grey" : "ink" }; // others may move it
       panel.line([0, 1], [n + 1, place + 1], style)
         .dots([0, 1], [n + 1, place + 1], { colour: style.colour, size: 4 });
