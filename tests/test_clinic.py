@@ -614,6 +614,8 @@ class PeekLate(PeekFromZero):
 
 
 class PeekLateByABuffer(PeekLate):
+    seen: torch.Tensor
+
     def __init__(self, d_model, n_heads):
         super().__init__(d_model, n_heads)
         self.register_buffer("seen", torch.zeros(()))
@@ -659,7 +661,7 @@ class PeekByItsClass(PeekVeryLate):
         return PeekByItsClass.total
 
 
-TOTALS = []
+TOTALS: list[int] = []
 COUNTER = itertools.count()
 
 
@@ -675,8 +677,8 @@ class PeekByACounter(PeekVeryLate):
 
 
 def _tally():
-    _tally.calls = getattr(_tally, "calls", 0) + 1
-    return _tally.calls
+    vars(_tally)["calls"] = calls = getattr(_tally, "calls", 0) + 1
+    return calls
 
 
 class PeekByAFunction(PeekVeryLate):
@@ -699,11 +701,6 @@ def _by_a_closure():
         return calls
 
     return type("PeekByAClosure", (PeekVeryLate,), {"count": count})
-
-
-class PeekByChance(PeekVeryLate):
-    def is_late(self):
-        return random.random() < 1e-6
 
 
 class PeekByTorchsChance(PeekVeryLate):
@@ -735,7 +732,6 @@ class PeekByItsOwnChance(PeekVeryLate):
         PeekByAFunction,
         PeekByADefault,
         _by_a_closure(),
-        PeekByChance,
         PeekByTorchsChance,
         PeekByItsOwnChance,
     ],
@@ -761,10 +757,10 @@ def test_a_helper_of_a_method_that_replaces_a_parents_is_no_unknown_door():
 
 def test_what_changes_from_call_to_call_is_named():
     assert "passes" in clinic.properties(PeekVeryLate)["batch = alone"]
-    assert "random" in clinic.properties(PeekByChance)["batch = alone"]
+    assert "torch's generator" in clinic.properties(PeekByTorchsChance)["batch = alone"]
 
 
-_tables = {}
+_tables: dict[int, torch.Tensor] = {}
 
 
 @functools.cache
@@ -774,6 +770,8 @@ def _kept_slopes(n_heads):
 
 class Memo(PositionalEncoding):
     """Keeps what it has computed, in four places: nothing that it returns depends on it."""
+
+    row: torch.Tensor
 
     def __init__(self, d_model, n_heads):
         super().__init__(d_model, n_heads)

@@ -24,6 +24,7 @@ pytestmark = pytest.mark.browser
 pytest.importorskip("sphinx", reason="the extra 'site' is not installed")
 
 ORDER, WAVES = "01_attention_is_blind_to_order", "02_sinusoidal"
+FAR_APART = "two far apart, where all hands meet again"  # the answer to a question of lesson 02
 NUMBERS = "closer/01_counting_and_numbers"
 CLOSER = "closer/02_in_practice"
 FIRST_TEXT, ALL_OF_IT = 300_000, 2_500_000  # bytes of a page
@@ -183,19 +184,20 @@ def test_a_phone_shows_four_doors_in_two_rows_large_enough_to_be_read(opened, na
 
 def test_a_guess_unfolds_the_answer_is_judged_and_remembered(opened):
     page = opened(WAVES)
-    form, answer = question(page, "A hand turns by 1 radian")
+    form, answer = question(page, "With these four, which two")
     reveal = answer.locator(".om-reveal")
     assert not reveal.is_visible()
-    form.get_by_label("after 710 steps").click()
+    form.get_by_label("two neighbours").click()
     assert not reveal.is_visible(), "the form says it"
+    said = form.locator(".om-said").text_content()
+    assert said == f"✗ You said: two neighbours. Measured: {FAR_APART}."
     assert (
-        form.locator(".om-said").text_content() == "✗ You said: after 710 steps. Measured: never."
+        answer.get_by_text("**Look:**").count() == 0 and "meet again after" in answer.text_content()
     )
-    assert answer.get_by_text("**Look:**").count() == 0 and "irrational" in answer.text_content()
     assert not answer.locator("> summary").is_visible()
     marked = form.locator("label[data-right=true], label[data-right=false]")
     assert [label.get_attribute("data-right") for label in marked.all()] == ["false", "true"]
-    assert [label.inner_text().strip() for label in marked.all()] == ["after 710 steps", "never"]
+    assert [label.inner_text().strip() for label in marked.all()] == ["two neighbours", FAR_APART]
     colours = marked.locator("input").evaluate_all(
         "radios => radios.map(radio => getComputedStyle(radio).borderColor)"
     )
@@ -212,13 +214,13 @@ def test_a_guess_unfolds_the_answer_is_judged_and_remembered(opened):
 
     page.reload()
     score = page.locator(".om-score")
-    assert "2 of 6, 1 right" in score.text_content()
-    assert form.get_by_label("after 710 steps").is_checked()
-    assert form.get_by_label("after 710 steps").is_disabled()
+    assert "2 of 3, 1 right" in score.text_content()
+    assert form.get_by_label("two neighbours").is_checked()
+    assert form.get_by_label("two neighbours").is_disabled()
     form.get_by_role("button", name="Guess again").click()
-    assert "1 of 6, 1 right" in score.text_content(), "the other guess stays"
+    assert "1 of 3, 1 right" in score.text_content(), "the other guess stays"
     assert not answer.locator("p").first.is_visible()
-    form.get_by_label("never").click()
+    form.get_by_label(FAR_APART).click()
     assert form.locator(".om-said").text_content() == "✓ You were right."
     score.get_by_role("button", name="Forget them").click()
     assert not reveal.is_visible() and form.get_by_label("never").is_enabled()
@@ -237,7 +239,7 @@ def test_a_verdict_is_said_once_beside_its_question(opened):
         assert not sealed.locator(".om-reveal").is_visible()
         assert sealed.locator("img").first.is_visible()
     page = opened(WAVES)
-    sealed = question(page, "A hand turns by 1 radian")[1]
+    sealed = question(page, "With these four, which two")[1]
     sealed.locator("> summary").click()
     assert sealed.locator(".om-reveal").is_visible(), "there is no guess to judge"
 
@@ -260,12 +262,12 @@ def test_no_unseen_twin_of_a_formula_lets_a_page_slide_sideways_on_a_phone(opene
 @pytest.mark.thorough
 def test_an_answer_shown_without_a_guess_does_not_count(opened):
     page = opened(WAVES)
-    form, answer = question(page, "A hand turns by 1 radian")
+    form, answer = question(page, "With these four, which two")
     answer.locator("> summary").focus()
     page.keyboard.press("Enter")
-    assert answer.locator(".om-reveal").text_content() == "Measured: never. "
+    assert answer.locator(".om-reveal").text_content() == f"Measured: {FAR_APART}. "
     assert "Shown without a guess" in form.text_content()
-    assert "6 guesses" in page.locator(".om-score").text_content()
+    assert "3 guesses" in page.locator(".om-score").text_content()
     page.reload()
     assert answer.locator(".om-reveal").is_visible()
 
@@ -551,7 +553,7 @@ def test_a_page_is_light_and_its_text_comes_first(opened, site):
     ("word", "title", "sentence"),
     [
         ("equivariant", "01 · Attention is blind to order", r"[A-Z“].*quivariant.*[.?!:]"),
-        ("irrational", "02 · Sinusoidal", r"In an answer of this section\."),  # no spoiler
+        ("squeezes", "02 · Sinusoidal", r"In an answer of this section\."),  # no spoiler
     ],
 )
 def test_the_search_shows_a_sentence_and_leads_to_its_section(opened, site, word, title, sentence):
@@ -1069,10 +1071,10 @@ def test_next_leads_where_a_lesson_and_a_closer_look_say(site_folder):
 def test_the_sidebar_says_how_far_a_reader_is(opened):
     page = opened(WAVES)
     assert page.locator(".om-progress").count() == 0
-    form, _ = question(page, "A hand turns by 1 radian")
-    form.get_by_label("never").click()
+    form, _ = question(page, "With these four, which two")
+    form.get_by_label(FAR_APART).click()
     mark = page.locator(".sidebar-tree .om-progress")
-    assert mark.text_content() == "1/6"
+    assert mark.text_content() == "1/3"
     bar = page.locator(".om-course")
     assert "Your guesses: 1 of" in bar.text_content()
     page.evaluate("for (const key of Object.values(omQuestions).flat()) guesses[key] = {}")

@@ -129,7 +129,8 @@ const EXPLORER = {
       .map((position) => fixed(position, 0)).join(" and ");
     return `Hand ${pair} takes ${fixed(wavelengths[pair], 1)} positions for one turn. ${slow} of `
       + `${wavelengths.length} hands do not finish a turn in ${length} positions (grey line). `
-      + `Positions ${fixed(first, 0)} and ${fixed(second, 0)}: for hand 0 they are ${fixed(gaps[0], 2)} apart${hands}, `
+      + `Positions ${fixed(first, 0)} and ${fixed(second, 0)}: for hand 0 they are `
+      + `${fixed(gaps[0], 2)} apart${hands}, `
       + `for all hands together ${fixed(distance, 2)}.`
       + (past && ` No line in table and waves for ${past}: they end at ${length - 1}.`);
   },

@@ -195,7 +195,8 @@ const EXPLORER = {
       : ahead < -ROUNDING ? `You are ${apart} above the line.` : "You are level with the line.";
     return `${verdict} The loss rises by ${signedRise(x)} at ${trained} bytes, ${signedRise(y)} at `
       + `${long}, together ${fixed(x + y, digits)}; the step's by ${fixed(goal, digits)}. `
-      + `${countOf(unseen)} new angles.${set === OWN_WAY ? ` Your hands as Python: “In words”.` : ""}`;
+      + `${countOf(unseen)} new angles.`
+      + (set === OWN_WAY ? " Your hands as Python: “In words”." : "");
   },
 
   description({ losses, unseen }, state) {
