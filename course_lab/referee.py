@@ -146,8 +146,8 @@ def fair_table() -> pd.DataFrame:
     means = table([run for runs in fair.values() for run in runs] + cut_runs())
     rises = {name: change(pd.DataFrame(runs), short, long) for name, runs in fair.items()}
     means["±"] = pd.Series({name: rise.margin for name, rise in rises.items()} | {cut_name(): 0.0})
-    found = {name: row_objections(name) for name in fair} | {cut_name(): ["cut"]}
-    means["objections"] = [", ".join(found[name]) for name in means.index]
+    objections_by_row = {name: row_objections(name) for name in fair} | {cut_name(): ["cut"]}
+    means["objections"] = [", ".join(objections_by_row[name]) for name in means.index]
     return means.loc[[cut_name(), *fair]]
 
 

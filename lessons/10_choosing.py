@@ -185,8 +185,9 @@ for x, (column, names) in enumerate(zip(COLUMNS, on_front, strict=True)):
     for name in names:
         y = order.index(name)
         is_new = x > 0 and name not in on_front[x - 1]
-        face = "tab:orange" if is_new else "0.92"
-        ax.add_patch(plt.Rectangle((x + 0.04, y + 0.06), 0.92, 0.88, facecolor=face))
+        look = {"edgecolor": "tab:orange"} if is_new else {"facecolor": "0.92"}
+        look |= {"fill": not is_new, "linewidth": 2 if is_new else 0}
+        ax.add_patch(plt.Rectangle((x + 0.04, y + 0.06), 0.92, 0.88, **look))
         ax.text(x + 0.5, y + 0.5, name, ha="center", va="center", size=9.5)
     ax.text(x + 0.5, -0.25, column, ha="center", va="top", size=10.5)
     ax.text(x + 0.5, len(names) + 0.2, str(len(names)), ha="center", va="bottom", weight="bold")
@@ -364,7 +365,8 @@ rows = ((1.2, "query $i$", "$q_i$", "$m\\sqrt{d}$"), (0, "key $j$", "$k_j$", "$j
 for y, name, numbers, more in rows:
     ax.text(-0.3, y + 0.4, name, ha="right", va="center", size=12)
     ax.add_patch(plt.Rectangle((0, y), 7.95, 0.85, facecolor="0.9"))
-    ax.add_patch(plt.Rectangle((8, y), 0.95, 0.85, facecolor="tab:orange"))
+    box = {"edgecolor": "tab:orange", "linewidth": 2, "fill": False}
+    ax.add_patch(plt.Rectangle((8, y), 0.95, 0.85, **box))
     ax.text(3.95, y + 0.42, f"{numbers}, $d = 32$ numbers", ha="center", va="center", size=12)
     ax.text(8.47, y + 0.42, more, ha="center", va="center", size=12)
 ax.text(9.3, 1.02, "dot product, over $\\sqrt{d}$:", va="center", size=11)

@@ -5,6 +5,7 @@ import pandas as pd
 import torch
 from exercise_answers import right_answers, wrong_answers
 
+from course_lab import referee
 from course_lab.checks.lesson07 import check_objections, check_paired, check_sliding
 from course_utils.texts import text
 
@@ -641,13 +642,22 @@ test_names_may_be_the_keys_of_a_dictionary = right_answers(
     {check_objections: [lambda runs: dict.fromkeys(objections_in_pandas(runs)).keys()]}
 )
 
-test_losses_are_made_by_the_learner = wrong_answers(
+
+def objections_by_the_package(runs):
+    return list(referee.objections(runs))
+
+
+test_nobody_else_solves_it = wrong_answers(
     "rule",
     {
         check_sliding: [
             (sliding_by_the_package, "it comes from sliding"),
             (sliding_by_a_private_function, "it comes from _windows"),
-        ]
+        ],
+        check_objections: [
+            (referee.objections, "it comes from objections"),
+            (objections_by_the_package, "it comes from objections"),
+        ],
     },
 )
 

@@ -6,7 +6,6 @@ from pathlib import Path
 import lesson_titles
 import pytest
 import readme_tables
-from findings import as_trained
 from notebook_source import Project, find_lessons, read_project
 
 from course_lab import chooser
@@ -22,7 +21,7 @@ def rows_of(table):
 def test_every_number_of_which_one_is_the_datas():
     for reads, texts, *cells in rows_of(readme_tables.which_one()):
         times = chooser.TIMES.get(texts, 1)
-        rows = as_trained(chooser.TABLES[reads])
+        rows = readme_tables.as_trained(chooser.TABLES[reads])
         rows = rows[rows["read"] == times * chooser.TRAINED]
         for cell in cells:
             if cell != "nobody":

@@ -216,6 +216,12 @@ def test_a_page_speaks_for_itself_where_notebooks_speak_of_running_cells():
     assert "In the notebook you can change `mine` and run the cell. Two sines." in markdown
 
 
+@pytest.mark.parametrize("words", site_page.WORDS)
+def test_what_a_page_says_in_other_words_stands_in_a_lesson(words):
+    lessons = (path.read_text("utf-8") for path in (ROOT / "lessons").rglob("*.py"))
+    assert any(words in re.sub(r"\n# |\s+", " ", text) for text in lessons)
+
+
 def test_what_a_solution_draws_is_shown_with_the_solution():
     from_check = "from course_lab.checks.lesson02 import check_tell_time\n\ncheck_tell_time(f)"
     draws = code("# Yours\ndraw(f)", picture("Your waves."), tags=["plumbing"])
@@ -233,11 +239,11 @@ def test_a_lesson_starts_with_its_question_and_a_line_of_facts_and_folds_the_res
 
 
 def test_cases_of_a_verdict_are_told_in_words_and_in_the_order_of_their_numbers():
-    told = site_html.told("It rises. tokens 10240 on: no; tokens 9216 on: yes; tokens 8192 on: yes")
-    assert told == (
+    measured = "It rises. tokens 10240 on: no; tokens 9216 on: yes; tokens 8192 on: yes"
+    assert site_html.with_cases_in_words(measured) == (
         "It rises. It holds for tokens 8192 on, tokens 9216 on. It does not for tokens 10240 on."
     )
-    assert site_html.told("In 2 of 3: yes or no.") == "In 2 of 3: yes or no."
+    assert site_html.with_cases_in_words("In 2 of 3: yes or no.") == "In 2 of 3: yes or no."
 
 
 @pytest.mark.parametrize(

@@ -16,11 +16,11 @@ import notebook_budget
 import pandas as pd
 import site_index
 import twelve_pictures
-from findings import as_trained
 from notebook_source import Project, badge, is_closer, lesson_name, read_lesson
 
 from course_lab import chooser
 from course_utils import results
+from course_utils.texts import data
 
 # The texts of "Which one?", a row each → their answers to the chooser's questions.
 TEXTS: dict[str, dict[str, str]] = {answer: {"texts": answer} for answer in chooser.TIMES}
@@ -129,6 +129,12 @@ def first_left(reads: str, answers: dict[str, str]) -> Best | None:
     losses = _losses(chooser.TABLES[reads]).xs(read, level="read")
     mean, margin = (float(losses[column][left[0]]) for column in ("mean", "margin"))
     return Best(reads, left[0], read, mean, margin)
+
+
+def as_trained(table: str) -> pd.DataFrame:
+    """The rows of a shipped table in which a model reads as it was trained."""
+    rows = data.results(table)
+    return rows[rows["reading"] == results.AS_TRAINED] if "reading" in rows else rows
 
 
 def _losses(table: str) -> pd.DataFrame:

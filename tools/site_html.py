@@ -57,7 +57,7 @@ def in_order(cases: dict[str, bool]) -> list[tuple[str, bool]]:
     return sorted(cases.items(), key=lambda case: _natural(case[0]))
 
 
-def told(measured: str) -> str:
+def with_cases_in_words(measured: str) -> str:
     """What was measured; cases with yes and no at its end are told in words, and in order."""
     tail = CASES.search(measured)
     if tail is None:
@@ -76,7 +76,12 @@ def _natural(text: str) -> list[tuple[int, str]]:
     return [(int(part), "") if part.isdigit() else (0, part) for part in NUMBERS.split(text)]
 
 
-TEMPLATES.filters |= {"plain": plain, "inline": inline, "in_order": in_order, "told": told}
+TEMPLATES.filters |= {
+    "plain": plain,
+    "inline": inline,
+    "in_order": in_order,
+    "with_cases_in_words": with_cases_in_words,
+}
 
 
 def macros(name: str) -> Any:

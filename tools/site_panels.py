@@ -67,7 +67,7 @@ def shared_numbers(svg: str, views: Sequence[Box]) -> list[Box | None]:
         strip = start - MARGIN, top - LETTERS, left, bottom + LETTERS
         return strip if beside else None
 
-    found: list[Box | None] = []
+    strips: list[Box | None] = []
     for frame in frames:
         others = [
             strip
@@ -77,8 +77,8 @@ def shared_numbers(svg: str, views: Sequence[Box]) -> list[Box | None]:
             and (strip := numbers(other)) is not None
         ]
         shares = bool(others) and numbers(frame) is None and is_marked(frame)
-        found.append(others[-1] if shares else None)
-    return found
+        strips.append(others[-1] if shares else None)
+    return strips
 
 
 def _frame(root: Element, view: Box) -> Box:

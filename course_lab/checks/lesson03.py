@@ -165,12 +165,12 @@ def _one_step_each(rows: Tensor, n: int, count: int) -> Tensor:
 def _by_any_matrix(rows: Tensor, n: int, count: int, shifted: bool = True) -> Tensor:
     """Let the rows go on by a step that need be no rotation."""
     coordinates, _ = _coordinates(rows, count)
-    one = torch.full((len(rows), 1), float(shifted), dtype=rows.dtype)
-    known = torch.cat([coordinates, one], 1)
+    constant = torch.full((len(rows), 1), float(shifted), dtype=rows.dtype)
+    known = torch.cat([coordinates, constant], 1)
     step = torch.linalg.lstsq(known[:-1], coordinates[1:], driver="gelsd").solution
     later = [coordinates[-1:]]
     for _ in range(n):
-        later.append(torch.cat([later[-1], one[:1]], 1) @ step)
+        later.append(torch.cat([later[-1], constant[:1]], 1) @ step)
     return _back(rows, torch.cat(later[1:]))
 
 

@@ -17,7 +17,7 @@ from torch import Tensor
 from course_lab.checks.compare import difference
 from course_lab.checks.core import Check, Mistake, randn
 from course_lab.checks.rules import Without
-from course_lab.referee import CUT, FREE, Run
+from course_lab.referee import CUT, FREE, Run, row_objections
 from course_lab.referee import objections as _objections
 from course_utils.measures import trained_models
 from course_utils.texts import text
@@ -1157,6 +1157,7 @@ check_objections = Check(
     "objections",
     _objections,
     cases=[(Pile(pile, number),) for number, pile in enumerate(PILES)],
+    rules=[Without((_objections, row_objections))],
     mistakes=[
         Mistake(
             "it looks at seeds at lengths that it knows beforehand",

@@ -177,11 +177,11 @@ def _may_give_away(shell: Any) -> bool:
     cell = _request(shell).get("metadata", {}).get("cellId")
     try:
         notebook = json.loads(Path(os.environ["JPY_SESSION_NAME"]).read_text("utf-8"))
-        tags = {one["id"]: one["metadata"].get("tags", []) for one in notebook["cells"]}
+        tags = {part["id"]: part["metadata"].get("tags", []) for part in notebook["cells"]}
     except (KeyError, TypeError, OSError, ValueError):
         return True  # not a server's notebook, or one that was renamed
-    is_told = cell and any(SEALED in names for names in tags.values())
-    return not is_told or SEALED in tags.get(cell, [])
+    has_tags = any(SEALED in names for names in tags.values())
+    return not (cell and has_tags) or SEALED in tags.get(cell, [])
 
 
 def _note(questions: Iterable[Question]) -> dict[str, str]:
