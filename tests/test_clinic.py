@@ -738,7 +738,8 @@ class PeekByItsOwnChance(PeekVeryLate):
     ids=lambda kind: kind.__name__,
 )
 def test_a_leak_that_waits_for_later_calls_is_found(kind):
-    assert not clinic.sound(clinic.properties(kind))
+    complaints = clinic.properties(kind)
+    assert complaints["causal"] or complaints["batch = alone"]
 
 
 class OwnHelper(PeekFromZero):
