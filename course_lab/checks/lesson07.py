@@ -14,11 +14,11 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
+from course_lab import referee
 from course_lab.checks.compare import difference
 from course_lab.checks.core import Check, Mistake, randn
 from course_lab.checks.rules import Without
-from course_lab.referee import CUT, FREE, Run, row_objections
-from course_lab.referee import objections as _objections
+from course_lab.referee import CUT, FREE, Run
 from course_utils.measures import trained_models
 from course_utils.texts import text
 
@@ -1071,6 +1071,11 @@ def _at_64(runs: list[Run]) -> list[str]:
     return _objections([run for run in runs if run["read"] == 64])
 
 
+def _objections(runs: list[Run]) -> list[str]:
+    """The package's answer; who calls the package's own function breaks the exercise's rule."""
+    return referee.objections(runs)
+
+
 def _names(answer: Any) -> list[str] | None:
     """The names that an answer holds; None if it is no list of names."""
     if not isinstance(answer, (list, tuple, Set)):
@@ -1157,7 +1162,7 @@ check_objections = Check(
     "objections",
     _objections,
     cases=[(Pile(pile, number),) for number, pile in enumerate(PILES)],
-    rules=[Without((_objections, row_objections))],
+    rules=[Without((referee.objections, referee.row_objections))],
     mistakes=[
         Mistake(
             "it looks at seeds at lengths that it knows beforehand",

@@ -136,8 +136,8 @@ class Without(Rule):
 
     Attributes:
         functions: Python functions, recognised by their code, whatever calls them. A reference
-            written in ``course_lab.checks`` may be one: it breaks no rule itself, but an answer
-            that calls it does.
+            written in ``course_lab.checks`` may be one or call one: it breaks no rule itself, but
+            an answer that calls it does.
         operations: names of PyTorch's functions and methods, as in ``Observation``.
         why: what to do instead, a sentence.
     """
@@ -148,9 +148,9 @@ class Without(Rule):
 
     def broken(self, answer: Function, cases: Sequence[Case], seconds: float) -> str:
         """Name the first of them that was called."""
-        banned = {inspect.unwrap(func).__code__: func.__name__ for func in self.functions}
         if str(getattr(answer, "__module__", "")).startswith("course_lab.checks."):
-            banned.pop(getattr(inspect.unwrap(answer), "__code__", None), None)
+            return ""
+        banned = {inspect.unwrap(func).__code__: func.__name__ for func in self.functions}
         for case in cases:
             observation = Observation(answer, case, seconds)
             names = [name for code, name in banned.items() if code in observation.codes]

@@ -128,7 +128,8 @@ const EXPLORER = {
     const isDearest = dearest === dearestOf(SPEC.data.losses[model]);
     const best = whole ? `The dearest begins ${dearest} back.`
       : `You have tried ${tried.length} of ${firsts.length} bands; the dearest so far begins `
-        + `${dearest} back${isDearest ? ". Found: none is dearer." : ", and a dearer one is left."}`;
+        + `${dearest} back`
+        + `${isDearest ? ". Found: none is dearer." : ", and a dearer one is left."}`;
     return `${model}, 32 near keys and those ${first} to ${first + keys - 1} back: `
       + `${fixed(cost, 2)} above keys 32 to 63 back, in the texts ${fixed(Math.min(...texts), 2)} `
       + `to ${fixed(Math.max(...texts), 2)}. ${best}`;
