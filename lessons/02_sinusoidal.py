@@ -177,14 +177,14 @@ p = torch.arange(100, dtype=torch.float64)
 assert torch.allclose(sinusoidal_from_scratch(p, 128), sinusoidal_table(p, 128))
 
 # %% [markdown]
-# At 0 and 44 the tips of hand 0 are nearly in one place: it confuses the two. Does hand 3? Find two
-# positions that hands 0 *and* 1 confuse, to within 0.1. Then set the base to 10: how many positions
-# is one turn of the last hand now?
+# Here are 32 hands. At 0 and 44 the tips of hand 0 are nearly in one place: it confuses the two.
+# Hand 1 does not. Find two positions that *both* confuse, to within 0.1. Then set the base to 10:
+# how many positions is one turn of the last hand now?
 
 # %%
 from course_lab import explorers
 
-explorers.frequencies()
+explorers.frequencies(first=0, second=44, pair=1)
 
 # %% [markdown]
 # Back to the board, with 64 *even* speeds too: 1/64, 2/64, …, 1. Every row grants wishes 1, 2, 4
@@ -271,7 +271,7 @@ axes[0].set(
 axes[1].plot(distances[1:], by_distance[1:], linewidth=0.8)
 axes[1].set(title="Far distances share their products", xlabel="distance", xscale="log")
 axes[1].xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
-alike = [(k, *look_alikes(k)) for k in (10, 30, 110, 300)]
+alike = [(k, *look_alikes(k)) for k in (10, 30, 110, 468)]
 for k, first, last in alike[::2]:
     axes[1].plot([first, last], [by_distance[k]] * 2, "o-", color="C1", linewidth=3, markersize=5)
     same = f"{first} to {last}" if first < last else "only here"
@@ -292,12 +292,13 @@ for k, first, last in alike:
 
 # %% [markdown]
 # **Look:** the dot product says *how far*: to a few steps up to some 30 positions, only vaguely
-# beyond 100. It does not say *which way*, since $\cos(-x) = \cos x$.
+# beyond 100. The last line is the board's 19, its worst case. *Which way* it does not say, since
+# $\cos(-x) = \cos x$.
 #
 # ## A head that looks back
 #
-# How could a head ask for "the word 3 back"? By wish 6 a matrix can move each key 3 steps on. A
-# head compares $W_q PE_i$ with $W_k PE_j$, and you choose both matrices.
+# How could a head ask for "the word 3 back"? By wish 6 a matrix can move each key 3 steps on. You
+# choose both matrices of a head.
 #
 # **Exercise 1 ★★ Look back.** Write `looking_back(k, gain, d_model)`: tensors $W_q$ and $W_k$, each
 # (d_model, d_model), so that query $i$ scores highest at key $i - k$:
