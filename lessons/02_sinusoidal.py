@@ -291,9 +291,8 @@ for k, first, last in alike:
     print(f"distance {k}: up to 10,000, such a dot product means a distance of {first} to {last:,}")
 
 # %% [markdown]
-# **Look:** the dot product says *how far*: to a few steps up to some 30 positions, only vaguely
-# beyond 100. The last line is the board's 19, its worst case. *Which way* it does not say, since
-# $\cos(-x) = \cos x$.
+# **Look:** the dot product says *how far*: to a few steps up to some 30 positions, vaguely beyond
+# 100. (The last line is the board's 19.) *Which way* it does not say: $\cos(-x) = \cos x$.
 #
 # ## A head that looks back
 #
