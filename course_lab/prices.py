@@ -14,7 +14,7 @@ from course_utils.models import TinyTransformer
 
 TRAINED = 64  # bytes of a text in training
 READ = 512  # bytes of the longest text that is read
-GAIN, RISE = 0.05, 0.02  # nats a byte: what a price has to win, and may lose up to ``READ``
+GAIN, RISE = 0.08, 0.02  # nats a byte: what a price has to win, and may lose up to ``READ``
 FAR_SHARE = 0.05  # of a head's weight, on keys that no training text had
 BLUNT = 0.5  # a head's largest weight, of equal scores, below which it does not single out a key
 FORBIDS_ITS_OWN = "The first byte of a text sees its own key alone. May a head forbid that one?"
