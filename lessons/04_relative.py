@@ -295,8 +295,9 @@ for slope in (5, 2, 1):
     print(f"slope {slope}:", *(f"{weight:.2f}" for weight in weights[:5]), "…")
 
 # %% [markdown]
-# A steep slope takes almost key 0 alone. A gentle one takes some of key 1, too. The layer after may
-# multiply each head's output by a factor and add the results up. That is a **readout**.
+# A steep slope takes almost key 0 alone. A gentle one takes some of key 1, too. A head's output
+# holds how much weight each kind of token got. The layer after may multiply it by a factor and add
+# up the heads: that is a **readout**. The kind with the largest sum is the answer.
 
 # %%
 guess = widgets.predict(
@@ -359,14 +360,13 @@ pd.DataFrame(rows).set_index("asked for")
 
 # %% [markdown]
 # **Look:** slopes 2 and 1 name place 1, always. Both like key 0 best. Subtract enough of the steep
-# one to cancel key 0: key 1 wins. Places are a **ladder** from the edge; here each takes a
-# slope more.
+# one to cancel key 0: key 1 wins. (With 2 and 0.25 keys 2 and 3 outvote it.) Places are a
+# **ladder**; here each takes a slope more.
 #
-# **Exercise 1 ★★★ Single out.** The explorer serves all queries. Now take only the *last* of n, and
-# be exact. The sum at a key is each head's weight there times its factor, added up. Two heads make
-# it 0 at key 0 and 1 at key 1; three, 0 at keys 0 and 1, and 1 at key 2; and so on. Later keys are
-# free. Write `single_out(slopes, n)`: from `slopes` (heads,), float64, all different, the factors
-# (heads,).
+# **Exercise 1 ★★★ Single out.** Take only the *last* query of n, and be exact. Each head's weight
+# times its factor, added up: two heads make this sum 0 at key 0 and 1 at key 1; three, 0 at keys 0
+# and 1, and 1 at key 2; and so on. Later keys are free. Write `single_out(slopes, n)`: from
+# `slopes` (heads,), float64, all different, the factors (heads,).
 
 
 # %% tags=["stub"]
@@ -426,8 +426,9 @@ climbs = {
     "the four slopes given,\none layer": given,
     "a number for each offset,\none layer": shares_right("number by offset"),
     "two layers,\na table of numbers each": shares_right("number by offset", layers=2, heads=2),
+    "no encoding,\none layer": shares_right("none"),
 }
-fig, ax = plt.subplots(figsize=(7.5, 2.8))
+fig, ax = plt.subplots(figsize=(7.5, 3.3))
 for row, right in enumerate(climbs.values()):
     heights = row + torch.linspace(-0.2, 0.2, len(right))
     ax.plot(right, heights, "o", color="C1")
@@ -450,8 +451,9 @@ plots.show(
 )
 
 # %% [markdown]
-# **Look:** with the winning slopes given, training ends about where *counting alone* does: the
-# commonest earlier token, and the query's own if asked for that. (More steps: *up the ladder*.)
+# **Look:** with the winning slopes given, training ends little above *no encoding*, about where
+# *counting alone* does: the commonest earlier token, and the query's own if asked for that. (More
+# steps: *up the ladder*.)
 #
 # Learned numbers get farther, in two layers farther still, not always to 98 %. Can more than a
 # number be said of an offset?
@@ -479,8 +481,9 @@ def literal(q, table):  # (n, d) and (2k + 1, d) → (n, n), unscaled
 
 # %% [markdown]
 # In the sum $y_i$ the vector $a^V$ tells *where* a value was found. That is door 4. By it a first
-# layer can write into each token how far it is from the edge, and a second can look for that.
-# (Three trained models do: *up the ladder*.)
+# layer can tell each token its place: with equal weights token $i$ gets the mean of $a^V$ over
+# offsets 0 to $-i$, and each $i$ another. A second layer can look for that. (Three trained models
+# do: *up the ladder*.)
 #
 # Offsets are clipped, so that a table of $2k + 1$ vectors does for any length. What does that cost?
 
@@ -532,9 +535,10 @@ door_4 = (w[..., None] * table[offsets.clamp(-4, 4) + 4]).sum(1)  # (n, d)
 assert torch.allclose(literal(q, table), shaw_scores(q, table, offsets), atol=1e-4)
 assert torch.allclose(door_4, shaw_values(w, table, offsets), atol=1e-4)
 SCHEMES = {  # of the table of runs; and the colour
-    "learned table": (rows_of("learned", heads=2), plots.identity("learned").colour),
-    "sinusoids": (rows_of("sinusoidal", heads=2), plots.identity("sinusoidal").colour),
+    "learned table, one layer": (rows_of("learned", heads=2), plots.identity("learned").colour),
+    "sinusoids, one layer": (rows_of("sinusoidal", heads=2), plots.identity("sinusoidal").colour),
     "Shaw, two layers": (rows_of("shaw", layers=2, heads=2), plots.identity("shaw").colour),
+    "without $a^V$": (rows_of("shaw, keys only", layers=2, heads=2), "0.45"),
 }
 fig, (left, right) = plt.subplots(1, 2, figsize=(11, 3.6), width_ratios=(1, 0.8))
 for row, (of_scheme, color) in enumerate(SCHEMES.values()):
@@ -579,9 +583,9 @@ plots.show(
 
 # %% [markdown]
 # **Look:** so why not say "three to the left"? Left: it survives a move, and two of Shaw's layers
-# name place 3, in each of three seeds. The table and the sinusoids do so only where they were
-# trained. Right: it costs more. Without a mask, past $n = d$ tokens there are more scores than
-# numbers in the positions' vectors.
+# name place 3, in each of three seeds (without $a^V$, in none). The table and the sinusoids do so
+# only where they were trained. Right: it costs more. Without a mask, past $n = d$ tokens there are
+# more scores than numbers in the positions' vectors.
 #
 # That is little beside the $n^2 d$ products of $q \cdot k$. But each score of each layer needs its
 # own, though only $2n - 1$ offsets differ. (Exercise 2, an idea of Huang et al. 2018, arXiv

@@ -8,6 +8,7 @@ const TOKENS = 9;
 const SYMBOLS = 5;
 const TEXTS = 500; // that the readout is judged on
 const TASKS = { "token before": null, "place 0": 0, "place 1": 1, "place 2": 2, "place 3": 3 };
+const HIGHEST_BAR = 1.6; // with three heads bars run to 40, with four to 4,000; sums are near 0 to 1
 const COLOURS = [0, 2, 3, "soft"]; // of heads; gold is the key asked for
 const NOISES = {
   none: 0, "1 in 100,000": 1e-5, "1 in 10,000": 1e-4, "1 in 1,000": 1e-3, "1 in 100": 1e-2,
@@ -178,12 +179,16 @@ const EXPLORER = {
     const lastSum = sum.slice(-TOKENS);
     const asked = keysAsked(TASKS[task]);
     const target = asked.at(-1);
-    const highest = Math.max(0.2, ...above.at(-1));
-    const lowest = Math.min(-0.2 * highest, ...below.at(-1));
+    const farthest = Math.max(...above.at(-1), ...below.at(-1).map(Math.abs));
+    const highest = Math.min(HIGHEST_BAR, Math.max(0.2, ...above.at(-1)));
+    const lowest = Math.max(-HIGHEST_BAR, Math.min(-0.2 * highest, ...below.at(-1)));
+    const shortened = (heights) => heights.map(
+      (height) => Math.min(1.08 * highest, Math.max(1.08 * lowest, height)));
+    const runOn = farthest > HIGHEST_BAR ? `; bars run on to ±${fixed(farthest, 0)}` : "";
     lastQuery.axes({
       x: [-0.6, TOKENS - 0.4], y: [1.08 * lowest, 1.08 * highest], xticks: keys,
       title: "the last query: factor × weight",
-      xlabel: `key (sum at the gold dot: ${fixed(lastSum[target], 2)})`, ylabel: "added up",
+      xlabel: `key (gold dot: ${fixed(lastSum[target], 2)}${runOn})`, ylabel: "added up",
       legend: [...parts.map((_, n) => ({
         name: `${n ? "" : "slope "}${fixed(slopes[n], 2)}`,
         colour: COLOURS[n], mark: "square", hollow: false,
@@ -191,7 +196,8 @@ const EXPLORER = {
     });
     for (let n = parts.length - 1; n >= 0; n--) {
       const colour = COLOURS[n];
-      lastQuery.bars(keys, above[n], { colour }).bars(keys, below[n], { colour });
+      lastQuery.bars(keys, shortened(above[n]), { colour })
+        .bars(keys, shortened(below[n]), { colour });
     }
     lastQuery.across(0).dots(keys, lastSum, { colour: "paper", size: 5 })
       .dots(keys, lastSum, { colour: "ink", size: 3.5 });
