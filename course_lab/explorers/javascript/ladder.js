@@ -8,7 +8,7 @@ const TOKENS = 9;
 const SYMBOLS = 5;
 const TEXTS = 500; // that the readout is judged on
 const TASKS = { "token before": null, "place 0": 0, "place 1": 1, "place 2": 2, "place 3": 3 };
-const HIGHEST_BAR = 1.6; // with three heads bars run to 40, with four to 4,000; sums are near 0 to 1
+const HIGHEST_BAR = 1.6; // with three heads bars run to 40, with four to 4,000; sums stay near 1
 const COLOURS = [0, 2, 3, "soft"]; // of heads; gold is the key asked for
 const NOISES = {
   none: 0, "1 in 100,000": 1e-5, "1 in 10,000": 1e-4, "1 in 1,000": 1e-3, "1 in 100": 1e-2,
