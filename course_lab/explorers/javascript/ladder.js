@@ -184,7 +184,7 @@ const EXPLORER = {
     const lowest = Math.max(-HIGHEST_BAR, Math.min(-0.2 * highest, ...below.at(-1)));
     const shortened = (heights) => heights.map(
       (height) => Math.min(1.08 * highest, Math.max(1.08 * lowest, height)));
-    const runOn = farthest > HIGHEST_BAR ? `; bars run on to ±${fixed(farthest, 0)}` : "";
+    const runOn = farthest > HIGHEST_BAR ? `; bars to ±${fixed(farthest, 0)}` : "";
     lastQuery.axes({
       x: [-0.6, TOKENS - 0.4], y: [1.08 * lowest, 1.08 * highest], xticks: keys,
       title: "the last query: factor × weight",
