@@ -102,9 +102,8 @@ plots.show(fig, scoreboard_text(my_board))
 # %% [markdown]
 # ## A clock hand
 #
-# By wish 6 each step is the same matrix, applied again and again. If it always stretched the code,
-# the numbers would grow without end. If it always shrank it, they would fade away. A *turn* keeps
-# the length.
+# By wish 6 each step is the same matrix. By wish 4 this matrix leaves all dot products as they are,
+# and so all lengths. A *turn* does that.
 #
 # So take a clock hand that turns by $\theta$ radians a step. Its tip has two coordinates,
 # $\sin p\theta$ and $\cos p\theta$. Both are needed. *One sine* fails wish 6: it leaves open
@@ -140,11 +139,10 @@ for k in (1, 6, 314):
     print(f"{k:3} positions apart: cosine similarity {rows[k] @ rows[0] / 2:.2f}")
 
 # %% [markdown]
-# They do. But wish 5 looked at three distances: 6 apart, two are more alike than neighbours. So we
-# ask for more:
+# They do. But wish 5 looked at three distances: 6 apart, two are more alike than neighbours. So:
 #
 # 7. **How far.** If two vectors 300 positions apart are no farther from each other than two 100
-#    apart, the code is *out by 3*. Up to 10,000 it may be out by 100.
+#    apart, the code is *out by 3* at least. Up to 10,000 it may be out by 100.
 #
 # A fast hand tells neighbours apart, a slow one chapters. So take hands between: from 1
 # radian a step down to nearly 1/10,000, each slower than the last by the same factor.
@@ -187,9 +185,15 @@ from course_lab import explorers
 explorers.frequencies(first=0, second=44, pair=1)
 
 # %% [markdown]
-# Back to the board, with 64 *even* speeds too: 1/64, 2/64, …, 1. Every row grants wishes 1, 2, 4
-# and 6. Here are the others. (For wish 5 the mean dot products at 1, 8 and 64, before the first
-# of which stands 1.)
+# <details><summary>Answers</summary>
+#
+# 0 and 176, for one: four times 44. Hand 2 tells these apart. At base 10 it is 58 positions.
+#
+# </details>
+#
+# Back to the board, with 64 *even* speeds too: 1/64, 2/64, …, 1. Every code here grants wishes 1,
+# 2, 4 and 6. Here are the others. (For wish 5 it has the mean dot products at distances 1, 8 and
+# 64, as shares of that at 0.)
 
 # %% tags=["plumbing"]
 # Clock hands on the board
@@ -231,9 +235,9 @@ plots.show(fig, scoreboard_text(board))
 
 # %% [markdown]
 # **Look:** a fast hand loses count of its turns; a slow one says how far, but hardly tells
-# neighbours apart. Even speeds are all nearly back once the slowest hand has made a turn. Equal
-# factors reach from fast to slow: 32 such hands grant all seven wishes, and 64, our 128 numbers,
-# are out by about 19. The base sets the slow end: at base 10 no hand is slow.
+# neighbours apart. Even speeds are multiples of the slowest: once it has made a turn, all are
+# nearly back. Equal factors reach from fast to slow: 32 such hands grant all seven wishes, and 64,
+# our 128 numbers, are out by about 19. The base sets the slow end: at base 10 no hand is slow.
 #
 # ## How far, but which way?
 #
@@ -276,7 +280,7 @@ for k, first, last in alike[::2]:
     axes[1].plot([first, last], [by_distance[k]] * 2, "o-", color="C1", linewidth=3, markersize=5)
     same = f"{first} to {last}" if first < last else "only here"
     label = {"xytext": (8, 3), "textcoords": "offset points", "fontsize": 9.5}
-    axes[1].annotate(f"{by_distance[k]:.0f}: {same}", (last, by_distance[k]), **label)
+    axes[1].annotate(f"product {by_distance[k]:.0f}: {same}", (last, by_distance[k]), **label)
 plots.show(
     fig,
     "Left: the dot product by p − r, the same to both sides: "
@@ -345,6 +349,7 @@ W_q, W_k = (looking_back if is_right else check_looking_back.reference)(3, 10, 1
 head.W_q.weight.copy_(W_q)
 head.W_k.weight.copy_(W_k)
 weights = head(torch.zeros(1, 48, 128), need_weights=True)[1][0, 0]  # (query, key)
+print("with your matrices" if is_right else "with the course's matrices")
 print(f"weight of the last query, 3 back: {weights[47, 44]:.2f}, 2 back: {weights[47, 45]:.2f}")
 print("largest weight exactly 3 back:", all(weights[3:].argmax(1) == torch.arange(45)))
 
@@ -399,27 +404,29 @@ for ax, n in zip(axes, gaps, strict=True):
     ax.set(xscale="log", title=f"{n} hands", ylim=(0, 2.05))
     ax.set_xlabel("positions apart")
     label = {"textcoords": "offset points", "fontsize": 9}
-    ax.annotate("neighbours", (1, gap[0]), xytext=(0, -12), **label)
     label["bbox"] = {"facecolor": "white", "alpha": 0.8, "linewidth": 0, "pad": 1}
+    if n > 4:  # the first panel has no room
+        ax.annotate("neighbours", (10_000, gap[0]), xytext=(0, -12), ha="right", **label)
+    ax.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
     closest = int(gap.argmin()) + 1
     if closest > 1:
         lowest = (closest, gap.min())
         ax.plot(*lowest, "o", color="black", markersize=4, clip_on=False)
-        ax.annotate(f"{closest}", lowest, xytext=(-5, 4), ha="right", **label)
+        ax.annotate(f"{closest:,}", lowest, xytext=(-5, 4), ha="right", **label)
 axes[0].set_ylabel("distance of vectors\n(1 = their length)")
 gap = gaps[64]
 plots.show(
     fig,
     "Three panels, distance of two vectors against distance of their positions, on a logarithmic "
     "axis from 1 to 10,000; beyond 100 as a band. A dashed line at the distance of neighbours. "
-    "Four hands: it wavers, and falls to a tenth at 6283. Six hands: it wavers, above the dashed "
+    "Four hands: it wavers, and falls to a tenth at 6,283. Six hands: it wavers, above the dashed "
     "line. 64 hands: it climbs, "
     + ", ".join(f"{gap[d - 1]:.2f} at {d:,}" for d in (1, 10, 100, 1000, 9999))
     + ", and never comes back below its first value.",
 )
 
 # %% [markdown]
-# **Look:** four hands meet again after 6283 steps. With six the curve never returns to the dashed
+# **Look:** four hands meet again after 6,283 steps. With six the curve never returns to the dashed
 # line of neighbours: 12 numbers *name* each of 10,000 positions. With 64 it also climbs: they say
 # *how far*, if roughly.
 
@@ -428,8 +435,9 @@ plots.show(
 #
 # **Exercise 2 ★★★ Tell the time.** Each number of a row of the table is off by up to 0.1. Write
 # `tell_time(vector, base)`: its position, an int below half the base. So the slowest hand is in its
-# first half turn; each is less than six times as slow as the last. Do not search: the base may be a
-# million. (`torch.atan2(sine, cosine)` is an angle from $-\pi$ to $\pi$.)
+# first half turn; each takes less than six times as long for a turn as the one before. Do not
+# search: the base may be a million. (`torch.atan2(sine, cosine)` is an angle from $-\pi$ to
+# $\pi$.)
 
 
 # %% tags=["stub"]

@@ -22,6 +22,7 @@ function drawClock(panel, title, speed, positions) {
   panel.axes({
     x: [-1.25, 1.25], y: [-1.25, 1.25], equal: true, xticks: [-1, 0, 1], yticks: [-1, 0, 1],
     title, xlabel: "cos", ylabel: "sin",
+    legend: [FIRST, SECOND].map((style, n) => ({ name: `at ${positions[n]}`, ...style })),
   }).line(circle.map(Math.cos), circle.map(Math.sin), { colour: "grey", width: 1 });
   [FIRST, SECOND].forEach((style, n) => {
     const [x, y] = [Math.cos(positions[n] * speed), Math.sin(positions[n] * speed)];
@@ -110,7 +111,7 @@ const EXPLORER = {
     }).matrix(table, d_model, { signed: true, limit: 1 })
       .across(first, { ...FIRST, width: 2 }).across(second, { ...SECOND, width: 2 });
     const positions = sine.map((_, p) => p);
-    const dashed = { colour: 1, dash: "5 3" };
+    const dashed = { colour: "grey", dash: "5 3" };
     middle.axes({
       x: [0, length - 1], y: [-1.1, 1.1], xlabel: "position", ylabel: "value",
       title: `columns ${2 * pair}, ${2 * pair + 1}`,
