@@ -119,19 +119,19 @@ guess = widgets.predict_number(
 )
 
 # %%
-import math
-
 from course_utils.encodings.functional import alibi_bias, alibi_slopes
 
 m = alibi_slopes(8)  # (8,)
 weights = alibi_bias(-torch.arange(8192), m).softmax(-1)  # (8, 8192), nearest key first
 held = weights.cumsum(-1)  # by the nearest 1, 2, … keys
 window = (held < 0.95).sum(-1) + 1
-assert torch.equal(window, (-math.log(0.05) / m).ceil().long())  # about 3 / m
 
 # %% tags=["plumbing"]
 # The answer, and the weight held by the nearest keys
+import math
+
 guess.reveal(float(window[7]), "keys")
+assert torch.equal(window, (-math.log(0.05) / m).ceil().long())  # about 3 / m
 
 SHOWN = (0, 2, 4, 6, 7)  # heads
 for head in SHOWN:
@@ -160,7 +160,7 @@ plots.show(
 )
 
 # %% [markdown]
-# **Look:** with equal scores the nearest $3/m$ keys hold 95 %. Prices differ in this reach alone.
+# **Look:** with equal scores the nearest $3/m$ keys hold 95 %. ALiBi's heads differ in reach alone.
 # ([Closer look](closer/06_other_prices.ipynb): a pair of RoPE, in a published model, replaced by
 # such a price.)
 #
@@ -206,10 +206,12 @@ for slope, row in zip(m, weights, strict=True):
 
 # %% [markdown]
 # So, with equal scores, two heads give over a third of their weight to keys farther back than any
-# in training. Does ALiBi mind? The models trained for 1,200 steps, five seeds each. They read the
-# last 64 or 1,024 bytes of held-out text; the same bytes are judged. (A loss that is 0.1 nat lower
-# gives the right byte some 10 % more probability. ± is a 95 % margin over the seeds.) We call a
-# loss **level** if it rises by less than 0.02.
+# in training. Does ALiBi mind? The models trained for 1,200 steps, five seeds each. They read
+# held-out text in windows of 64 or 1,024 bytes; the second half of a window is judged, at both
+# lengths the same bytes.
+#
+# A loss that is 0.1 nat lower gives the right byte some 10 % more probability. ± is a 95 % margin
+# over the seeds. We call a loss **level** if it rises by less than 0.02.
 
 # %%
 from course_utils import results
@@ -359,19 +361,19 @@ plots.show(
 )
 
 # %% [markdown]
-# **Look:** in a window of 64 keys RoPE stays level to 1,024 bytes, in all three seeds. So a model
-# can last without a price that grows. With 128 keys RoPE fails. Nor is nearness enough: the
-# sinusoidal model's rows past 64 are new.
+# **Look:** in a window of 64 keys RoPE stays level to 1,024 bytes, in all 3 seeds. A model
+# can last without a growing price. (Without use of 1,024: four layers reach 252 back.) With 128
+# keys it fails. Nor is nearness enough: past 64 the vectors of sinusoids are new.
 #
-# ALiBi's 0.03 come from far keys: in a window it is level (one seed). But already at 64 it reads
-# worse than RoPE: 1.40 against 1.25. Do its heads look at the wrong near keys?
+# At 64 ALiBi reads worse than RoPE: 1.40 against 1.25. Do its heads look at the wrong keys?
 #
 # ## Draw your own
 #
-# Head 4 is chosen. Pull its line, not its circle.
+# Head 4 is chosen. Pull its line, then its circle.
 #
 # 1. By $3/m$, which slope lets 15 keys hold 95 %?
-# 2. Which slope makes the head prefer the key one back to its own?
+# 2. Which slope makes it prefer the key one back to its own?
+# 3. Circle at 1, slope 2: how much weight has that key?
 
 # %%
 from course_lab import explorers
@@ -381,8 +383,7 @@ explorers.price(head=4)
 # %% [markdown]
 # <details><summary>Answers</summary>
 #
-# 1: 0.2, since 3/0.2 = 15. 2: none. Every line from 0 is highest at its own key; a circle at 1 is
-# not.
+# 1: 0.2, since 3/0.2 = 15. 2: none. Every line from 0 is highest at its own key. 3: 76 %.
 #
 # </details>
 #
@@ -413,8 +414,7 @@ for n in (64, 1024):
     print(f"on the mean by {gains.mean():.2f}")
 
 # %% [markdown]
-# **Look:** steep lines see less, and these models read better with them. Can a price that you draw
-# do better still?
+# **Look:** steep lines see less, and these models read better. Can your price do better still?
 #
 # ## Exercises
 #
@@ -422,8 +422,8 @@ for n in (64, 1024):
 # slope for each step off it. `Mine` begins as the steep lines: tents with peaks at 0. Pull circles
 # in the explorer and paste its numbers, or write others. Two *shortened* models train: half as
 # wide and deep, 300 steps (10 to 60 seconds). Their mean loss must be below that of
-# the steep lines by over 0.08, and both must stay level up to 512. One head at least must attend:
-# its weights depend on the bytes.
+# the steep lines by over 0.08, and both must stay level up to 512. One head at least must look
+# at the bytes; a slope of 50 does not.
 
 
 # %% tags=["stub"]
@@ -452,7 +452,8 @@ class Mine(PositionalEncoding):
         return -slopes * (offsets.abs() - peaks).abs()
 
 
-# %%
+# %% tags=["plumbing"]
+# Two models train with `Mine`
 from course_lab.prices import scored, usable
 from course_utils.encodings import register
 from course_utils.models.training import Recipe, train_on_text
@@ -463,7 +464,7 @@ mine = [train_on_text(recipe, english, device, bar=False) for recipe in recipes]
 my_losses = [(loss_at(model, 64), loss_at(model, 512)) for model in mine]
 
 # %% tags=["plumbing"]
-# The score
+# The score of `Mine`
 steep = short.query("encoding == 'steep' and read == 64")["loss"]
 print(scored(mine[0].encoding, my_losses, [*steep], mine))
 
@@ -511,8 +512,8 @@ plots.show(
 
 # %% [markdown]
 # **Look:** in these shortened models peaks one back win more than slopes of 2, and both together
-# most. How near such a head looks! Is there anything left to choose? We switch attention off:
-# each head's weight is **nailed** to one key, 0, 1, 2 or 3 back, whatever the bytes.
+# most. What does attention add to such a price? We switch it off: each head's weight is **nailed**
+# to one key, 0, 1, 2 or 3 back, whatever the bytes.
 
 # %%
 guess = widgets.predict(
@@ -528,14 +529,18 @@ for name, label in {"fixed": "nailed", "tents": "the tents", "rope": "RoPE"}.ite
     of_seeds = at_64.get_group(name)
     print(f"{label:9} at 64: {of_seeds.mean():.2f} ({of_seeds.count()} seeds, ", end="")
     print(f"{of_seeds.min():.2f} to {of_seeds.max():.2f})")
+rope = shipped.model("rope")
+few = ", ".join(f"{n} bytes {loss_at(rope, n):.2f}" for n in (4, 8, 16, 64))
+print(f"RoPE (one seed), read in windows of {few}")
 nailed = at_64.get_group("fixed").mean()
 options = ["above 1.5", "1.3 to 1.5", "below 1.3"]
 guess.reveal(options[int(nailed <= 1.5) + int(nailed < 1.3)])
 
 # %% [markdown]
-# **Look:** *here* doubt is in place. After 1,200 steps a model that cannot choose its keys reads no
-# worse than RoPE, and nearly as well as the tents. So in a training this short the loss rewards a
-# sharp view of the last bytes. What stands farther back, it hardly measures.
+# **Look:** *here* doubt is in place. After 1,200 steps a model that cannot choose its keys reads 64
+# bytes no worse than RoPE, and nearly as well as the tents. (Through four layers it sees 13 bytes.)
+# And RoPE reads 16 bytes nearly as well as 64. So in a training this short the loss rewards a sharp
+# view of the last bytes. What stands farther back, it hardly measures.
 #
 # ## The answer in one picture
 #
@@ -557,6 +562,7 @@ NAMES = {
     "rope": "RoPE",
     "t5": "T5",
     "alibi": "ALiBi",
+    "none": "no encoding",
 }
 COLOURS["fixed"] = "0.35"
 RIGHT_EDGE = 1.52
@@ -568,6 +574,8 @@ def draw_losses(ax, row, name, losses):
     near, far = losses[64], losses[1024]
     shifts = torch.linspace(-0.26, 0.26, len(losses)).tolist()
     for x, y, shift in zip(near, far, shifts, strict=True):
+        if x > RIGHT_EDGE:
+            continue
         ends = [x, min(y, RIGHT_EDGE)]
         ax.plot(ends, [row + shift] * 2, color=colour, linewidth=1.2, alpha=0.5)
         ax.plot(x, row + shift, "o", color=colour, markersize=4)
@@ -606,7 +614,7 @@ axes[1].plot([], [], "s", color="0.4", markersize=6, markerfacecolor="none", lab
 axes[0].set_yticks(range(len(NAMES)), list(NAMES.values()))
 axes[0].set(xlim=(1.14, RIGHT_EDGE + 0.01), ylim=(len(NAMES) - 0.5, -0.5))
 axes[0].set_title("1,200 steps: the tents lead, nailed heads follow")
-axes[1].set_title("12,000 steps: the tents are worse than before")
+axes[1].set_title("12,000 steps: T5's learned price leads")
 fig.supxlabel("loss (nats a byte)")
 axes[1].legend(loc="upper right")
 tents_64, steep_64 = (early.loc[name, 64] for name in ("tents", "steep"))
@@ -644,13 +652,12 @@ plots.show(
 # %% [markdown]
 # **Look:** left, the tents lead. Right, after some 19 readings of the text, their loss has risen
 # and they trail. (**Overfitting**, learning the training text by heart, does that; we kept no
-# training loss to tell.) T5, a price by distance that is *learned*, leads at 64. At 1,024 T5 and
-# the steep lines do.
+# training loss.) T5, a price by distance that is *learned*, leads at 64. So long a training
+# lets even *no encoding* pass ALiBi at 64, but not at 1,024.
 #
-# So what if distance were a cost? A model trained at 64 then nearly lasts to 1,024; but a window
-# alone lets RoPE last. Which shape of price reads best depends on how long we train: of those
-# shown, after 1,200 steps the tents, which look at a few bytes; after 12,000 a price that is
-# learned.
+# So what if distance were a cost? Then a loss rises by hundredths up to 1,024, or not at all; but a
+# window does that for RoPE. Which shape of price reads best depends on how long we train: of
+# those shown, after 1,200 steps the tents; after 12,000 a learned one.
 #
 # ## Myth check
 

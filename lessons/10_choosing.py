@@ -170,6 +170,9 @@ guess = widgets.predict(
 costs = torch.tensor(table.to_numpy())
 front = undominated_from_scratch(costs)
 assert torch.equal(front, chooser.undominated(costs))
+
+# %% tags=["plumbing"]
+# The answer
 print("by all four columns, beaten by nobody:", int(front.sum()))
 guess.reveal("it can only grow" if front[front_of_two].all() else "it can grow or shrink")
 

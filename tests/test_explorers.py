@@ -218,7 +218,7 @@ SENTENCES: dict[str, list[tuple[dict[str, Any], str]]] = {
         ({"peak": 9, "slope": 2.8}, "the key 9 back best and gives it 89 % of"),
         ({"peak": 9, "slope": 3.2}, "the key 9 back best and gives it 92 % of"),
         ({"head": 3, "peak": 2, "slope": 2.0}, "Head 3 likes the key 2 back best"),
-        ({"head": 3, "peak": 2, "slope": 2.0}, "peaks = (0, 0, 2, 0), slopes = (2, 1, 2,"),
+        ({"head": 3, "peak": 2, "slope": 2.0}, "peaks = (0, 0, 2, 0); slopes = (2, 1, 2,"),
         ({"peak": 16, "keys": 16}, "likes the key 15 back best"),
     ],
     "distance_cost": [

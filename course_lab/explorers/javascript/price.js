@@ -136,7 +136,8 @@ const EXPLORER = {
     if (reach[chosen] <= DRAWN) {
       const edge = reach[chosen] - 0.5;
       right.upright(edge, { colour: chosen, dash: "4 4", width: 1.2 });
-      right.write(right.box.left + right.px(edge) + 5, right.box.top + 14, "95 %", "om-start");
+      const [gap, anchor] = edge > 0.8 * DRAWN ? [-5, "om-end"] : [5, "om-start"];
+      right.write(right.box.left + right.px(edge) + gap, right.box.top + 14, "95 %", anchor);
     }
     weights.forEach((row, n) => right.line(row.map((_, distance) => distance), row, look(n)));
     weights.forEach((row, n) => right.dots(row.map((_, distance) => distance), row,
@@ -151,7 +152,7 @@ const EXPLORER = {
     return `Head ${head} likes ${where} best and gives it ${fixed(share, share < 10 ? 1 : 0)} % `
       + `of its weight. Of ${keys} keys the nearest ${number(reach[head - 1], "key")} hold 95 %; `
       + `by `
-      + `head: ${reach.join(", ")}. peaks = (${row(0)}), slopes = (${row(1)}).`;
+      + `head: ${reach.join(", ")}. In Python: peaks = (${row(0)}); slopes = (${row(1)})`;
   },
 
   description({ tops, reach }, { prices, head, keys }) {
