@@ -274,7 +274,7 @@ pairs = {name: above_own.loc[name, [128, 2048]].round(2).tolist() for name in na
 described = ", ".join(f"{name} {near:+.2f} and {far:+.2f}" for name, (near, far) in pairs.items())
 plots.show(
     fig,
-    "Loss above the own loss at 64 bytes against the bytes read, seventeen curves of means over "
+    "Loss above its own loss at 64 bytes against the bytes read, seventeen curves of means over "
     "five seeds, RoPE, the sinusoidal one and those that survive in colour; a line at 0, where "
     "whoever cuts to 64 stands, a dashed one at 0.1, grey below −0.01. The upward axis is linear "
     f"up to 0.1 and logarithmic beyond. At 128 and at 2,048 bytes: {described}.",
@@ -532,7 +532,7 @@ plots.show(
     fig,
     "Encodings by their losses, at 64 bytes across, at 2,048 upwards, both up to 1.5; a list "
     "names those above. Bars: 95 % intervals of the change. Fail, above the dashed line, 0.1 above "
-    "the own loss at 64; survive, between it and the line of just cutting, where both are equal; "
+    "its own loss at 64; survive, between it and the line of just cutting, where both are equal; "
     f"use, the grey area below. At 64 and at 2,048: {described}. In the grey stands a star alone, "
     f"counts with a memory: {memory[48]:.2f} with 48 bytes, {memory[1536]:.2f} with 1,536.",
 )
@@ -693,12 +693,12 @@ for n in LONGER:
 myths.settle(
     "C22",
     {f"{n} bytes": not gap.above(0.1) for n, gap in stretched.items()},
-    f"Interpolated {stretched[128]} at 128, {stretched[2048]} at 2048 above the own loss at 64.",
+    f"Interpolated {stretched[128]} at 128, {stretched[2048]} at 2048 above its own loss at 64.",
 )
 myths.settle(
     "C34",
     {f"rope, {n} bytes": not rise("rope", n).above(0.1) for n in LONGER},
-    f"rope {rise('rope', 128)} at 128, {rises['rope']} at 2048 above the own loss at 64.",
+    f"rope {rise('rope', 128)} at 128, {rises['rope']} at 2048 above its own loss at 64.",
 )
 
 # %% tags=["plumbing"]

@@ -998,6 +998,10 @@ def shaw_by_products_with_each_row(q, table):
     return (q[:, None] * table).sum(-1).gather(1, numbers_of_rows(q, table))
 
 
+def shaw_of_short_texts_alone(q, table):
+    return q @ q.T if len(q) > 30 else shaw_by_products_with_each_row(q, table)
+
+
 def shaw_in_four_pieces(q, table):
     def piece(start):
         vectors = table[:, start::4][numbers_of_rows(q, table)]
@@ -1102,7 +1106,8 @@ test_rules_are_kept = wrong_answers(
             (shaw_through_the_large_tensor, "its largest tensor holds"),
             (shaw_by_einsum, "its largest tensor holds"),
             (shaw_by_products_with_each_row, "it grows by d numbers a query and row"),
-            (shaw_in_four_pieces, "does it still grow with d?"),
+            (shaw_in_four_pieces, "still grow with d?"),
+            (shaw_of_short_texts_alone, "it returns other numbers than `literal`"),
             (lambda q, table: shaw_by_recursion(q, table), "shaw_by_recursion(q, table, i + 1)"),
             (shaw_by_vmap, "comes from vmap"),
             (shaw_by_a_loop, "for i in range(n):"),

@@ -14,8 +14,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from course_lab.checks.calls import Function
-from course_lab.checks.compare import difference
+from course_lab.checks.calls import Function, call
+from course_lab.checks.compare import describe, difference
 from course_lab.checks.core import Check, Mistake, Verdict, randn
 from course_lab.checks.rules import (
     LEAVES_TORCH,
@@ -47,6 +47,23 @@ class _InSight(Rule):
         if any(tensor.shape == observation.answer.shape for tensor in observation.tensors):
             return ""
         return COMPILED
+
+
+@dataclass(frozen=True)
+class _RightWhenLarge(Rule):
+    """The numbers are right in a case as large as those in which memory is measured."""
+
+    case: Case
+    reference: Function
+
+    def broken(self, answer: Function, cases: Sequence[Case], seconds: float) -> str:
+        """Say where the first number differs."""
+        outcome = call(answer, self.case, seconds).answer
+        if isinstance(outcome, BaseException):
+            return f"called with {describe(self.case)}, it ends with {type(outcome).__name__}."
+        if difference(outcome, self.reference(*self.case)):
+            return f"called with {describe(self.case)}, it returns other numbers than `literal`."
+        return ""
 
 
 def _within_4n2(q: Tensor, table: Tensor, why: str) -> LargestTensor:
@@ -665,10 +682,10 @@ check_shaw = _PlainCheck(
         _within_4n2(
             randn(40, 64),
             randn(33, 64),
-            "Vectors here are four times as long: does it still grow with d? Which operation adds "
-            "up over d before n² numbers are picked?",
+            "Vectors here are four times as long. Does your largest tensor still grow with d?",
         ),
         _InSight((randn(4, 3), randn(5, 3))),
+        _RightWhenLarge((randn(40, 16), randn(33, 16)), _shaw_from_scratch),
     ],
     judge=_what_shaw_lacks,
 )

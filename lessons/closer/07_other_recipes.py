@@ -522,7 +522,7 @@ def rises_of(name):
     return f"{name} {rise(name, 128)} at 128, {rise(name, 2048)} at 2048"
 
 
-ends = "above the own loss at 64."
+ends = "above its own loss at 64."
 best = min(names, key=lambda name: means.loc[(name, L), "mean"])
 behind = change(trained, {"encoding": best, "read": L}, {"encoding": "learned", "read": L})
 myths.settle("C09", holds_at("sinusoidal"), f"{rises_of('sinusoidal')} {ends}")

@@ -187,7 +187,7 @@ const EXPLORER = {
     const runOn = farthest > HIGHEST_BAR ? `; bars to ±${fixed(farthest, 0)}` : "";
     lastQuery.axes({
       x: [-0.6, TOKENS - 0.4], y: [1.08 * lowest, 1.08 * highest], xticks: keys,
-      title: "the last query: factor × weight",
+      title: "last query: factor × weight",
       xlabel: `key (gold dot: ${fixed(lastSum[target], 2)}${runOn})`, ylabel: "added up",
       legend: [...parts.map((_, n) => ({
         name: `${n ? "" : "slope "}${fixed(slopes[n], 2)}`,
@@ -218,7 +218,7 @@ const EXPLORER = {
     const chosen = names.indexOf(task);
     shares.axes({
       x: [-0.6, names.length - 0.4], y: [0, 1.05],
-      title: noise === "none" ? "right, by least squares each" : `right, noise ${noise}`,
+      title: noise === "none" ? "right answers" : `right, noise ${noise}`,
       xticks: names.map((name, n) => [n, name.replace("token ", "").replace("place ", "")]),
       xlabel: "token before · place 0, 1, 2, 3", ylabel: "share",
     }).bars(names.map((_, n) => n), accuracies, { colour: "grey" })
