@@ -20,6 +20,7 @@ from course_utils import results as measured
 from course_utils.texts import data
 
 EXPLORER = "chooser"
+START: dict[str, object] = {"attention": chooser.PLAIN}  # as the advice above the picture has it
 CODE = re.compile("`(.*?)`")
 FILES = "_static/data"
 SOURCE_CODE = "11fac7920fef1d73"  # the corpus of data/larger.csv that is not English
@@ -59,7 +60,7 @@ KERNELS = {
 
 def page(markdown: str) -> Page:
     """The page: its text with the tables and the explorer."""
-    description = explorers.ALL[EXPLORER].describe()
+    description = explorers.ALL[EXPLORER].describe(**START)
     defaults = chooser.DEFAULTS.items()
     parts = {
         "defaults": _list({kind: default.sentence for kind, default in defaults}),
@@ -68,7 +69,7 @@ def page(markdown: str) -> Page:
         "bridge": bridge(),
         "which": which(),
         "outside": readme_tables.outside(),
-        EXPLORER: site_explorers.mount(EXPLORER, {}, description, ""),
+        EXPLORER: site_explorers.mount(EXPLORER, START, description, ""),
         "encodings": encodings(chooser.facts().sort_values("loss")),
         "results": macros("choose.html").results([row for key in KINDS for row in _results(key)]),
     }
@@ -87,12 +88,12 @@ def _list(sentences: dict[str, str]) -> str:
 
 
 def why() -> str:
-    """Why the picture's first state has another best than the advice, in a line."""
+    """What the picture's first state takes for granted, and who is first without that."""
     first = chooser.facts().sort_values("loss").index[0]
     return (
-        f"The picture starts with any attention kernel allowed. Then `{first}` has the lowest "
-        "loss of the small models, and asks the words for it; the advice above wants a plain "
-        "kernel, as in most libraries. Choose *plain*, and see who is left."
+        "The picture starts with a plain attention kernel, as most libraries have it. Allow *any*, "
+        f"and `{first}` comes first: it has the lowest loss of the small models, and asks the "
+        "words for it."
     )
 
 
