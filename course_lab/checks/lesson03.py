@@ -637,6 +637,7 @@ check_counts = Check(
             "becomes of it in the rows that the fit has not seen?",
             lambda hand, period, known: period <= known,
             lambda hand, period, known: _passes(hand[:known], period) and period <= known,
+            lambda hand, period, known: _passes(hand[:known], period),
         ),
         Mistake(
             "one of the two is enough",
@@ -648,16 +649,14 @@ check_counts = Check(
             "In the rows that the fit has seen a ghost passes too. Which rows of `hand` has it not "
             "seen?",
             lambda hand, period, known: _passes(hand, period) and period <= known,
+            lambda hand, period, known: _passes(hand, period),
         ),
         Mistake(
-            "the period is compared with all rows of the table",
+            "the period is not compared with the known rows",
             "In which rows must the hand have come round, so that the fit could see it?",
             _within(lambda period, known, all_rows: period <= all_rows),
-        ),
-        Mistake(
-            "the period is compared with the rows that are not known",
-            "In which rows must the hand have come round, so that the fit could see it?",
             _within(lambda period, known, all_rows: period <= all_rows - known),
+            _within(lambda period, known, all_rows: period / 2 <= all_rows - known),
         ),
         Mistake(
             "half a turn in the known rows is enough",
@@ -671,12 +670,15 @@ check_counts = Check(
             _within(lambda period, known, all_rows: 2 * period <= known),
         ),
         Mistake(
-            "the period is compared with a number of your own",
+            "a number stands where `known` should",
             "Another table is known in 60 rows only, or in 400. Which hands come round in those?",
             _within(lambda period, known, all_rows: period <= 255),
             _within(lambda period, known, all_rows: period <= 200),
             _within(lambda period, known, all_rows: period < 160),
+            _within(lambda period, known, all_rows: period <= 100),
             _within(lambda period, known, all_rows: period <= 400),
+            lambda hand, period, known: _passes(hand[255:], period) and period <= 255,
+            lambda hand, period, known: _passes(hand[255:], period) and period <= known,
         ),
         Mistake(
             "the hands that count are those that have not come round",
@@ -688,11 +690,6 @@ check_counts = Check(
             "the hands that count are those that miss",
             "Does a hand pass if its worst miss is above 0.2, or below?",
             lambda hand, period, known: not _passes(hand[known:], period) and period <= known,
-        ),
-        Mistake(
-            "this is the opposite",
-            "Is True the answer for a hand that counts?",
-            lambda hand, period, known: not _counts(hand, period, known),
         ),
         Mistake(
             "this is a miss, not a verdict",
