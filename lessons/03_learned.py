@@ -399,7 +399,7 @@ guess = widgets.predict(
 
 # %% [markdown]
 # To measure it: in row $p$, take the two coordinates in a hand's plane, about the point that the
-# turn leaves fixed ($s$ decides where), as real and imaginary part of a number $h_p$. The forecast
+# turn leaves fixed ($s$ decides where), as real and imaginary part of a complex $h_p$. The forecast
 # $a$ rows ahead turns on evenly, once round in $T$ rows, its *period*:
 #
 # $$f_{p+a} = h_p\,e^{2\pi i\,a/T}, \qquad
@@ -585,7 +585,7 @@ for part in (slice(0, 3), slice(3, 4)):
 ax.text(21, 0.18, "all still (mean row)", color="0.35", fontsize=10)
 height = -1.0
 for way, value in long.items():
-    number, height = names.index(way), max(value, height + 0.014)
+    number, height = names.index(way), max(value, height + 0.011)
     ax.text(540, height, f"{periods[number]:.0f}", va="center", color=f"C{number}")
 ax.axvline(256, color="0.6", linestyle=":", linewidth=1.2)
 ax.text(248, 0.11, "cut here by default", color="0.35", fontsize=10, va="center", ha="right")
@@ -594,7 +594,8 @@ ax.set_xticks(losses.columns, [f"{length} tokens" for length in losses.columns])
 ax.minorticks_off()
 ax.set(
     ylabel="1 − cosine, if the hand of …\npositions a turn is still",
-    ylim=(-0.002, None),
+    ylim=(-0.004, None),
+    yticks=(0, 0.05, 0.1, 0.15, 0.2),
     xlim=(18, 680),
 )
 fig.suptitle("Of five hands the slowest counts most\nin 480 tokens, and least in up to 126")

@@ -2,13 +2,14 @@
 
 import math
 
+import pytest
 import torch
 from exercise_answers import right_answers, wrong_answers
 
 from course_lab.checks import lesson03
 from course_lab.checks.lesson03 import check_carry_on, check_counts
 from course_lab.explorers.clock_hands import hand_coordinates
-from course_lab.position_table import largest_miss, miss, position_table, very_smooth
+from course_lab.position_table import decoys, largest_miss, miss, position_table, very_smooth
 from course_utils import measures
 
 
@@ -288,6 +289,15 @@ test_rules_are_kept = wrong_answers(
         ],
     },
 )
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_in_seen_rows_all_hands_of_a_random_walk_pass_and_in_unseen_rows_none(seed):
+    rows = position_table()[1:].double()
+    periods, pointing = hand_coordinates(decoys(rows, seed)["random walk"])
+    hands = list(zip(pointing, periods.tolist(), strict=True))
+    assert all(largest_miss(hand[:255], period) < 0.2 for hand, period in hands)
+    assert all(largest_miss(hand[255:], period) > 1 for hand, period in hands)
 
 
 def test_slow_curves_pass_the_lessons_test_and_none_of_their_hands_counts():
