@@ -19,8 +19,8 @@ GUESSES = ("true", "false", "depends")
 NOT_TESTED = "not tested"
 CLAIM_MIME = "application/vnd.order-matters.claim+json"
 # What a verdict may rest on. The kinds that are runs must say how many seeds.
-EVIDENCE = ("exact", "trained here", "shipped results", "source")
-RUNS = ("trained here", "shipped results")
+EVIDENCE = ("exact", "drawn here", "trained here", "shipped results", "source")
+RUNS = ("drawn here", "trained here", "shipped results")
 
 
 @dataclass(frozen=True)

@@ -46,6 +46,20 @@ def decoys(
     }
 
 
+def very_smooth(rows: Float[Tensor, "rows width"], seed: int = 0) -> Float[Tensor, "rows width"]:
+    """A table as large as ``rows`` whose columns are slow random curves, so that nothing turns.
+
+    A running mean of random rows, weighted by a bell that falls to 1/e at 200 rows.
+    """
+    validation.matrix("rows", rows, "(rows, width)")
+    generator = torch.Generator().manual_seed(seed)
+    reach, scale = 1000, 200.0  # past 1000 rows the bell is below 1e-10
+    noise = torch.randn(len(rows) + 2 * reach, rows.shape[1], generator=generator).to(rows)
+    positions = torch.arange(len(noise)).to(rows) - reach
+    bell = (-((positions - positions[reach : reach + len(rows), None]) / scale).square()).exp()
+    return bell @ noise / bell.sum(1, keepdim=True)
+
+
 def planted_clock(rows: Float[Tensor, "rows width"], seed: int = 0) -> Float[Tensor, "rows width"]:
     """A table as large as ``rows`` in which five hands turn evenly, at the speeds of its hands.
 

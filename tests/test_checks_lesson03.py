@@ -1,14 +1,15 @@
 """Lesson 03's exercises: answers in other styles, and wrong ones that were once misjudged."""
 
-import cmath
 import math
 
-import numpy as np
+import pytest
 import torch
 from exercise_answers import right_answers, wrong_answers
 
-from course_lab import position_table
-from course_lab.checks.lesson03 import check_carry_on, check_worst_miss
+from course_lab.checks import lesson03
+from course_lab.checks.lesson03 import check_carry_on, check_counts
+from course_lab.explorers.clock_hands import hand_coordinates
+from course_lab.position_table import decoys, largest_miss, miss, position_table, very_smooth
 from course_utils import measures
 
 
@@ -207,91 +208,112 @@ WRONG_CARRIED = [
 ]
 
 
-def in_numpy(hand, period):
-    points, worst = hand.numpy(), 0.0
-    for ahead in range(1, min(200, round(period / 2)) + 1):
-        later, forecast = points[ahead:], points[:-ahead] * np.exp(2j * np.pi * ahead / period)
-        size = (np.abs(later) ** 2).sum() + (np.abs(forecast) ** 2).sum()
-        worst = max(worst, (np.abs(later - forecast) ** 2).sum() / size)
-    return worst
+def by_the_angle(hand, period, known):
+    """The hand has gone round once in the known rows, by its own steps."""
+    steps = (hand[1:known] / hand[: known - 1]).angle()
+    return bool(steps.sum().abs() >= 2 * math.pi) and largest_miss(hand[known:], period) < 0.2
 
 
-def row_by_row(hand, period):
-    worst = 0.0
-    for ahead in range(1, min(200, round(period / 2)) + 1):
-        missed = size = 0.0
-        for p in range(len(hand) - ahead):
-            forecast = hand[p] * cmath.exp(2j * math.pi * ahead / period)
-            missed += (hand[p + ahead] - forecast).abs() ** 2
-            size += hand[p + ahead].abs() ** 2 + forecast.abs() ** 2
-        worst = max(worst, missed / size)
-    return worst
+def in_steps(hand, period, known):
+    if period > known:
+        return False
+    return all(
+        miss(hand[known:], period, ahead) < 0.2
+        for ahead in range(1, min(200, round(period / 2)) + 1)
+    )
 
 
-def by_other_steps(
-    hand,
-    period,
-    factor=2j * math.pi,
-    square=lambda x: x.abs() ** 2,
-    best=max,
-    leads=lambda period: range(1, min(200, round(period / 2)) + 1),
-    below=lambda later, forecast, square: square(later).sum() + square(forecast).sum(),
-):
-    shares = []
-    for ahead in leads(period):
-        later, forecast = hand[ahead:], hand[:-ahead] * cmath.exp(factor * ahead / period)
-        shares.append((square(later - forecast).sum() / below(later, forecast, square)).item())
-    return best(shares)
+def by_other_rule(fits, judged=lambda hand, known: hand[known:]):
+    return lambda hand, period, known: (
+        largest_miss(judged(hand, known), period) < 0.2 and fits(period, known, hand)
+    )
 
 
-def other(**steps):
-    return lambda hand, period: by_other_steps(hand, period, **steps)
+def comes_round(period, known, hand):
+    return period <= known
 
 
-WRONG_MISSES = [
-    (other(factor=-2j * math.pi), "turns backwards"),
-    (other(factor=1j), "not in radians"),
-    (other(factor=1j * math.pi), "half of what"),
-    (other(factor=0), "does not turn"),
-    (other(square=lambda x: x**2), "a complex number is complex"),
-    (other(square=lambda x: x.abs()), "no squares"),
-    (other(square=lambda x: x.real**2), "real part"),
-    (other(best=min), "smallest"),
-    (other(best=lambda shares: shares), "for each number of rows"),
-    (other(best=lambda shares: shares[-1]), "farthest forecast counts"),
-    (other(best=lambda shares: sum(shares) / len(shares)), "the mean"),
-    (other(best=lambda shares: max(shares) < 0.2), "verdict"),
-    (other(leads=lambda period: range(1, min(200, round(period / 2)))), "farthest forecast is"),
-    (other(leads=lambda period: range(1, round(period / 2) + 1)), "more than 200"),
-    (other(leads=lambda period: range(1, min(200, round(period)) + 1)), "a whole turn"),
-    (other(below=lambda later, forecast, square: square(later).sum()), "the hand's alone"),
+WRONG_COUNTS = [
+    (by_other_rule(lambda period, known, hand: True), "has not come round"),
     (
-        lambda hand, period: max(
-            by_other_steps(hand, period, leads=lambda period, ahead=ahead: [ahead]) ** 0.5
-            for ahead in range(1, min(200, round(period / 2)) + 1)
+        lambda hand, period, known: (
+            max(largest_miss(hand[:known], period), largest_miss(hand[known:], period)) < 0.2
         ),
-        "a root",
+        "has not come round",
     ),
+    (lambda hand, period, known: period < known, "does not pass after"),
+    (
+        lambda hand, period, known: largest_miss(hand[known:], period) < 0.2 or period <= known,
+        "one of the two",
+    ),
+    (by_other_rule(comes_round, lambda hand, known: hand[:known]), "does not pass after"),
+    (by_other_rule(comes_round, lambda hand, known: hand), "all rows, known or not"),
+    (by_other_rule(lambda period, known, hand: period < len(hand)), "is not compared with"),
+    (by_other_rule(lambda period, known, hand: period < len(hand) - known), "is not compared with"),
+    (
+        by_other_rule(lambda period, known, hand: period / 2 <= len(hand) - known),
+        "is not compared with",
+    ),
+    (by_other_rule(lambda period, known, hand: True, lambda hand, known: hand[:known]), "not pass"),
+    (by_other_rule(lambda period, known, hand: True, lambda hand, known: hand), "all rows, known"),
+    (by_other_rule(lambda period, known, hand: period < 100), "a number stands"),
+    (by_other_rule(comes_round, lambda hand, known: hand[255:]), "a number stands"),
+    (
+        by_other_rule(lambda period, known, hand: period <= 255, lambda hand, known: hand[255:]),
+        "a number stands",
+    ),
+    (by_other_rule(lambda period, known, hand: round(period / 2) <= known), "half a turn"),
+    (by_other_rule(lambda period, known, hand: period <= known / 2), "not twice"),
+    (by_other_rule(lambda period, known, hand: period < 255), "a number stands"),
+    (by_other_rule(lambda period, known, hand: period <= 256), "a number stands"),
+    (by_other_rule(lambda period, known, hand: round(period / 2) <= 200), "a number stands"),
+    (by_other_rule(lambda period, known, hand: period > known), "have not come round"),
+    (
+        lambda hand, period, known: largest_miss(hand[known:], period) > 0.2 and period <= known,
+        "those that miss",
+    ),
+    (lambda hand, period, known: largest_miss(hand[known:], period), "not a verdict"),
 ]
 
 test_right_answers_pass = right_answers(
-    {check_carry_on: [carried_at_once], check_worst_miss: [in_numpy, row_by_row]}
+    {check_carry_on: [carried_at_once], check_counts: [by_the_angle, in_steps]}
 )
 test_rules_are_kept = wrong_answers(
     "rule",
     {
-        check_worst_miss: [
-            (position_table.largest_miss, "it comes from"),
-            (
-                lambda hand, period: max(
-                    position_table.miss(hand, period, ahead)
-                    for ahead in range(1, min(200, round(period / 2)) + 1)
-                ),
-                "it comes from",
-            ),
-        ]
+        check_carry_on: [
+            (lambda rows, n, count: lesson03._carry_on(rows, n, count), "it comes from"),
+        ],
+        check_counts: [
+            (lambda hand, period, known: lesson03._counts(hand, period, known), "it comes from"),
+        ],
     },
 )
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_in_seen_rows_all_hands_of_a_random_walk_pass_and_in_unseen_rows_none(seed):
+    rows = position_table()[1:].double()
+    periods, pointing = hand_coordinates(decoys(rows, seed)["random walk"])
+    hands = list(zip(pointing, periods.tolist(), strict=True))
+    assert all(largest_miss(hand[:255], period) < 0.2 for hand, period in hands)
+    assert all(largest_miss(hand[255:], period) > 1 for hand, period in hands)
+
+
+def test_slow_curves_pass_the_lessons_test_and_none_of_their_hands_counts():
+    rows = position_table()[1:].double()
+
+    def counted(table):
+        periods, pointing = hand_coordinates(table)
+        hands = list(zip(pointing, periods.tolist(), strict=True))
+        passing = [largest_miss(hand[255:], period) < 0.2 for hand, period in hands]
+        return sum(passing), sum(lesson03._counts(hand, period, 255) for hand, period in hands)
+
+    assert counted(rows) == (4, 4)
+    slow = [counted(very_smooth(rows, seed)) for seed in range(4)]
+    assert all(passing >= 3 and counting == 0 for passing, counting in slow)
+
+
 test_other_wrong_answers_are_explained = wrong_answers(
     "mistake",
     {
@@ -304,6 +326,6 @@ test_other_wrong_answers_are_explained = wrong_answers(
             (lambda rows, n, count: carried_at_once(rows, n, count)[-1], "rows on the way"),
             *WRONG_CARRIED,
         ],
-        check_worst_miss: WRONG_MISSES,
+        check_counts: WRONG_COUNTS,
     },
 )

@@ -306,8 +306,8 @@ def faults(table):
     reader = csv.DictReader(io.StringIO(table))
     if tuple(reader.fieldnames or ()) != claims_table.COLUMNS:
         return [f"columns {reader.fieldnames}"]
-    runs = "|".join(claims.EVIDENCE[1:3])
-    known = rf"{claims.EVIDENCE[0]}|{claims.EVIDENCE[3]}|(?:{runs}), (?:1 seed|\d+ seeds)"
+    runs, others = claims.RUNS, [kind for kind in claims.EVIDENCE if kind not in claims.RUNS]
+    known = rf"{'|'.join(others)}|(?:{'|'.join(runs)}), (?:1 seed|\d+ seeds)"
     for row in reader:
         if not row["scope"].strip():
             problems.append(f"{row['id']}: no scope")

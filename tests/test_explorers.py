@@ -307,7 +307,9 @@ SENTENCES: dict[str, list[tuple[dict[str, Any], str]]] = {
     "clock_hands": [
         ({"table": "C", "hand": 0}, "foretold from the table's own row 0.52 turns before"),
         ({"table": "E", "hand": 0, "ahead": 3}, "own row 3.03 turns before"),
-        ({"table": "B", "hand": 4}, "own row 0.09 turns before"),
+        ({"table": "B", "hand": 4}, "own row 0.09 turns before (200 rows, the most)"),
+        ({"table": "C", "hand": 2}, "50 rows a turn."),
+        ({"table": "A", "hand": 2}, "In rows not seen it misses 1.78 (0: exact"),
     ],
     "stretch": [
         ({}, "You are 1.19 above the line. The loss rises by +0.00 at 64 bytes, +1.78 at 512, "),

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import cmath
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -566,6 +564,7 @@ check_carry_on = Check(
         "Start at the last row's coordinates, shape (1, count). After each step keep the result "
         "and go on from it. Then @ axes, and add the mean.",
     ),
+    rules=[Without((_carry_on, _run, _back))],
     tolerance=1e-5,
 )
 
@@ -587,279 +586,124 @@ def _hand(
     return torch.polar(sizes, 2 * math.pi * turns) + noise * torch.complex(*draw)
 
 
-def _share(hand: Tensor, forecast: Tensor) -> float:
-    """Return a miss: the squares of what is missed, over those of hand and forecast."""
-    lengths = hand.abs().square().sum() + forecast.abs().square().sum()
-    return float((hand - forecast).abs().square().sum() / lengths)
+def _ghost(period: float, length: int, seed: int, known: int) -> Tensor:
+    """Return a hand that turns evenly in the known rows, and backwards after them."""
+    hand = _hand(period, length, seed)
+    return torch.cat([hand[:known], hand[known:].conj() * hand[known] / hand[known].conj()])
 
 
-def _leads(period: float) -> range:
-    return range(1, min(round(period / 2), 200) + 1)
+def _passes(hand: Tensor, period: float) -> bool:
+    return position_table.largest_miss(hand, period) < 0.2
 
 
-def _turned(hand: Tensor, turns: float) -> Tensor:
-    return hand * cmath.exp(2j * math.pi * turns)
+def _counts(hand: Tensor, period: float, known: int) -> bool:
+    return _passes(hand[known:], period) and period <= known
 
 
-def _misses(
-    hand: Tensor,
-    period: float,
-    turns: Callable[[int, float], float] = lambda ahead, period: ahead / period,
-    share: Callable[[Tensor, Tensor], Any] = _share,
-    leads: Callable[[float], Iterable[int]] = _leads,
-) -> list[Any]:
-    """Return the miss of each lead, by another angle, another share or in other leads."""
-    return [
-        share(hand[ahead:], _turned(hand[:-ahead], turns(ahead, period)))
-        for ahead in leads(period)
-        if ahead < len(hand)
-    ]
+def _within(fits: Callable[[float, int, int], bool]) -> Callable[[Tensor, float, int], bool]:
+    """Return an answer by another rule for period, known rows and all rows."""
+    return lambda hand, period, known: (
+        _passes(hand[known:], period) and fits(period, known, len(hand))
+    )
 
 
-def _largest(**other: Any) -> Callable[[Tensor, float], Any]:
-    return lambda hand, period: max(_misses(hand, period, **other))
-
-
-def _worst_miss(hand: Tensor, period: float) -> float:
-    return max(_misses(hand, period))
-
-
-def _squares(values: Tensor) -> Tensor:
-    return values.abs().square()
-
-
-def _complex_share(hand: Tensor, forecast: Tensor) -> Tensor:
-    return (hand - forecast).square().sum() / (hand.square().sum() + forecast.square().sum())
-
-
-def _around_the_end(hand: Tensor, period: float) -> float:
-    return max(_share(hand, _turned(hand.roll(ahead), ahead / period)) for ahead in _leads(period))
-
-
-def _all_from_the_first_row(hand: Tensor, period: float) -> float:
-    turns = torch.arange(len(hand)) / period
-    return _share(hand, hand[0] * torch.polar(torch.ones_like(turns), 2 * math.pi * turns))
-
-
-def _not_shifted(hand: Tensor, period: float) -> float:
-    return max(_share(hand, _turned(hand, ahead / period)) for ahead in _leads(period))
-
-
-def _shifted_twice(hand: Tensor, period: float) -> float:
-    shares = [
-        _share(hand[2 * ahead :], _turned(hand[: -2 * ahead], ahead / period))
-        for ahead in _leads(period)
-        if 2 * ahead < len(hand)
-    ]
-    return max(shares)
-
-
-check_worst_miss = Check(
-    "worst_miss",
-    _worst_miss,
+check_counts = Check(
+    "counts",
+    _counts,
     cases=[
-        (_hand(12.6, 40, seed=0, noise=0.1), 12.6),
-        (_hand(10.0, 60, seed=1), 12.2),  # the hand is faster than its period says
-        (_hand(24.0, 90, seed=2, wobble=0.08, every=12.0), 24.0),  # worst at a quarter of a turn
-        (_hand(520.0, 215, seed=3, wobble=0.1, every=700.0), 520.0),  # 200 rows, not 260
-        (_hand(4.4, 20, seed=4, noise=0.5), 3.6),  # two rows ahead at most
-        (_hand(-30.0, 100, seed=5, noise=0.3), 30.0),  # it turns backwards
-        (_hand(7.0, 30, seed=6, noise=2.0), 50.6),
+        (_hand(12.6, 120, seed=0, noise=0.1), 12.6, 60),
+        (_ghost(30.0, 150, seed=1, known=90), 30.0, 90),
+        (_hand(540.0, 511, seed=2, wobble=0.01, every=300.0), 540.0, 255),
+        (_hand(360.0, 511, seed=3), 360.0, 255),  # half of its turn is known
+        (_hand(147.0, 511, seed=4, noise=0.2), 147.0, 255),  # once round, not twice
+        (_hand(80.0, 200, seed=5), 80.0, 60),  # short, but longer than what is known
+        (_hand(180.0, 400, seed=6), 180.0, 300),  # longer than the rows that are left
+        (torch.cat([_hand(20.0, 360, seed=7), _hand(20.0, 60, seed=8, noise=0.7)]), 20.0, 360),
+        (_hand(300.0, 900, seed=9), 300.0, 400),
+        (_hand(90.0, 150, seed=10), 90.0, 40),
+        (_ghost(200.0, 260, seed=11, known=60), 200.0, 60),
+        (_hand(420.0, 600, seed=12), 420.0, 300),
     ],
     mistakes=[
         Mistake(
-            "the forecast turns backwards",
-            "A hand multiplies by exp(2πi / T) from row to row. Which row is the earlier one: that "
-            "which you turn, or that which you compare?",
-            _largest(turns=lambda ahead, period: -ahead / period),
+            "a hand counts that has not come round once in the known rows",
+            "Of the smooth table, look at the periods of the hands that pass. What have these "
+            "hands never done in the 255 rows that the fit knows?",
+            lambda hand, period, known: _passes(hand[known:], period),
         ),
         Mistake(
-            "the forecast does not turn",
-            "By which angle does a hand of this period turn in so many rows?",
-            _largest(turns=lambda ahead, period: 0.0),
+            "a hand counts that does not pass after the known rows",
+            "A hand of a random walk comes round in the known rows, and passes in them. What "
+            "becomes of it in the rows that the fit has not seen?",
+            lambda hand, period, known: period <= known,
+            lambda hand, period, known: _passes(hand[:known], period) and period <= known,
+            lambda hand, period, known: _passes(hand[:known], period),
         ),
         Mistake(
-            "the forecast turns one row, however far ahead it looks",
-            "By which angle does the hand turn in two rows?",
-            _largest(turns=lambda ahead, period: 1 / period),
+            "one of the two is enough",
+            "Must a hand pass and have come round, or is one of them enough?",
+            lambda hand, period, known: _passes(hand[known:], period) or period <= known,
         ),
         Mistake(
-            "the angle is in turns, not in radians",
-            "How many radians are a whole turn?",
-            _largest(turns=lambda ahead, period: ahead / period / (2 * math.pi)),
+            "the miss is that of all rows, known or not",
+            "In the rows that the fit has seen a ghost passes too. Which rows of `hand` has it not "
+            "seen?",
+            lambda hand, period, known: _passes(hand, period) and period <= known,
+            lambda hand, period, known: _passes(hand, period),
         ),
         Mistake(
-            "the angle is half of what it should be",
-            "How many radians are a whole turn?",
-            _largest(turns=lambda ahead, period: ahead / period / 2),
+            "the period is not compared with the known rows",
+            "In which rows must the hand have come round, so that the fit could see it?",
+            _within(lambda period, known, all_rows: period <= all_rows),
+            _within(lambda period, known, all_rows: period <= all_rows - known),
+            _within(lambda period, known, all_rows: period / 2 <= all_rows - known),
         ),
         Mistake(
-            "the period is taken for a speed",
-            "Does a hand of a longer period turn farther in one row?",
-            _largest(turns=lambda ahead, period: ahead * period),
-            _largest(turns=lambda ahead, period: ahead * period / (2 * math.pi)),
+            "half a turn in the known rows is enough",
+            "A bend can look like half a turn. When has a hand come back to where it was?",
+            _within(lambda period, known, all_rows: period / 2 <= known),
         ),
         Mistake(
-            "the hand is turned, but compared with itself in the same row",
-            "Which rows have a forecast that was made so many rows before?",
-            _not_shifted,
+            "hands are left out that came round once, but not twice",
+            "A hand of the real table turns in 147 rows, and 255 are known. It keeps to its "
+            "forecasts. Is it to be lost?",
+            _within(lambda period, known, all_rows: 2 * period <= known),
         ),
         Mistake(
-            "rows are compared that lie twice as far apart",
-            "You drop rows at one end of the hand, and rows at the other. How far apart are two "
-            "that meet?",
-            _shifted_twice,
+            "a number stands where `known` should",
+            "Another table is known in 60 rows only, or in 400. Which hands come round in those?",
+            _within(lambda period, known, all_rows: period <= 255),
+            _within(lambda period, known, all_rows: period <= 200),
+            _within(lambda period, known, all_rows: period < 160),
+            _within(lambda period, known, all_rows: period <= 100),
+            _within(lambda period, known, all_rows: period <= 400),
+            lambda hand, period, known: _passes(hand[255:], period) and period <= 255,
+            lambda hand, period, known: _passes(hand[255:], period) and period <= known,
         ),
         Mistake(
-            "the first rows are compared with forecasts made in the last ones",
-            "Which rows has nobody foretold? roll does not leave them out.",
-            _around_the_end,
+            "the hands that count are those that have not come round",
+            "Which period is the longer: that of a hand that came round in the known rows, or that "
+            "of one that did not?",
+            _within(lambda period, known, all_rows: period >= known),
         ),
         Mistake(
-            "all forecasts are made in the first row",
-            "The formula makes a forecast in each row p. From how many rows is yours?",
-            _all_from_the_first_row,
+            "the hands that count are those that miss",
+            "Does a hand pass if its worst miss is above 0.2, or below?",
+            lambda hand, period, known: not _passes(hand[known:], period) and period <= known,
         ),
         Mistake(
-            "only the farthest forecast counts",
-            "Can a hand be lost after a quarter of a turn, and right again after half a turn?",
-            lambda hand, period: _misses(hand, period)[-1],
-        ),
-        Mistake(
-            "only the nearest forecast counts",
-            "How far ahead must the forecasts hold?",
-            lambda hand, period: _misses(hand, period)[0],
-        ),
-        Mistake(
-            "this is the mean of the misses",
-            "Which of them is asked for?",
-            lambda hand, period: sum(_misses(hand, period)) / len(_misses(hand, period)),
-        ),
-        Mistake(
-            "this is the smallest of the misses",
-            "Which of them is asked for?",
-            lambda hand, period: min(_misses(hand, period)),
-        ),
-        Mistake(
-            "this is the sum of the misses",
-            "Which of them is asked for?",
-            lambda hand, period: sum(_misses(hand, period)),
-        ),
-        Mistake(
-            "the farthest forecast is missing",
-            "Does range stop at its last number, or before it?",
-            _largest(leads=lambda period: list(_leads(period))[:-1] or [1]),
-            lambda hand, period: max(_misses(hand, period)[:-1], default=0.0),
-        ),
-        Mistake(
-            "the forecasts go up to a whole turn",
-            "How far ahead must the forecasts hold?",
-            _largest(leads=lambda period: range(1, min(round(period), 200) + 1)),
-        ),
-        Mistake(
-            "slow hands are foretold more than 200 rows ahead",
-            "Of 256 rows, how many are left to judge a forecast 250 rows ahead?",
-            _largest(leads=lambda period: range(1, round(period / 2) + 1)),
-        ),
-        Mistake(
-            "the squares of what is missed are compared with the hand's alone",
-            "By the formula, of what two things do squares stand below the line?",
-            _largest(
-                share=lambda hand, forecast: float(
-                    _squares(hand - forecast).sum() / _squares(hand).sum()
-                )
-            ),
-            _largest(
-                share=lambda hand, forecast: float(
-                    _squares(hand - forecast).sum() / _squares(forecast).sum()
-                )
-            ),
-        ),
-        Mistake(
-            "there are no squares",
-            "What does the formula do to each length before it adds them up?",
-            _largest(
-                share=lambda hand, forecast: float(
-                    (hand - forecast).abs().sum() / (hand.abs() + forecast.abs()).sum()
-                )
-            ),
-        ),
-        Mistake(
-            "a root is taken",
-            "The formula divides squares. Does it take a root of the quotient?",
-            _largest(share=lambda hand, forecast: _share(hand, forecast) ** 0.5),
-        ),
-        Mistake(
-            "each row is divided on its own",
-            "By the formula, what comes first: the sums, or the division?",
-            _largest(
-                share=lambda hand, forecast: float(
-                    (_squares(hand - forecast) / (_squares(hand) + _squares(forecast))).mean()
-                )
-            ),
-        ),
-        Mistake(
-            "lengths are compared, and directions are lost",
-            "Two hands as long as each other point in opposite directions. Is their difference 0? "
-            "When do you take lengths?",
-            _largest(
-                share=lambda hand, forecast: float(
-                    (hand.abs() - forecast.abs()).square().sum()
-                    / (_squares(hand) + _squares(forecast)).sum()
-                )
-            ),
-        ),
-        Mistake(
-            "only the real part is compared",
-            "A hand points in a plane. How many numbers does that take?",
-            _largest(share=lambda hand, forecast: _share(hand.real, forecast.real)),
-        ),
-        Mistake(
-            "the square of a complex number is complex",
-            "Which is the squared length of a + bi: (a + bi)², or a² + b²?",
-            _largest(share=_complex_share),
-            _largest(share=lambda hand, forecast: _complex_share(hand, forecast).item()),
-            raises="complex|Complex",
-        ),
-        Mistake(
-            "a complex number is made real, and its imaginary part is not 0",
-            "Which is the squared length of a + bi: (a + bi)², or a² + b²?",
-            _largest(share=lambda hand, forecast: float(_complex_share(hand, forecast))),
-            raises="without overflow",
-        ),
-        Mistake(
-            "the squares are those of complex numbers, not of lengths",
-            "Which is the squared length of a + bi: (a + bi)², or a² + b²?",
-            _largest(share=lambda hand, forecast: float(_complex_share(hand, forecast).real)),
-            _largest(share=lambda hand, forecast: float(_complex_share(hand, forecast).abs())),
-        ),
-        Mistake(
-            "every hand is made as long as every other",
-            "Does the formula divide by lengths before it takes the difference?",
-            _largest(
-                share=lambda hand, forecast: _share(hand / hand.abs(), forecast / forecast.abs())
-            ),
-        ),
-        Mistake(
-            "there is a miss for each number of rows",
-            "Which of them is asked for?",
-            lambda hand, period: _misses(hand, period),
-            lambda hand, period: torch.tensor(_misses(hand, period)),
-        ),
-        Mistake(
-            "this is a verdict",
-            "Whether the hand passes can be told from one number. Which?",
-            lambda hand, period: _worst_miss(hand, period) < 0.2,
+            "this is a miss, not a verdict",
+            "From which number on does a hand no longer pass?",
+            lambda hand, period, known: position_table.largest_miss(hand[known:], period),
         ),
     ],
     hints=(
-        "First one miss: which rows are compared with which, if a forecast looks 3 rows ahead?",
-        "hand[ahead:] are the rows foretold, hand[:-ahead] those in which forecasts are made.",
-        "The latter times cmath.exp(2j * math.pi * ahead / period) are the forecasts. Divide as in "
-        "the formula, and take the largest for ahead = 1 … min(round(period / 2), 200).",
+        "Print the periods of the hands that pass beside 255, the number of rows that are known.",
+        "None of them came round in those rows, so what the fit saw was a bend. Ask for a turn.",
+        "The largest miss of hand[known:] is below 0.2, and the period is at most `known`.",
     ),
-    rules=[Without((position_table.miss, position_table.largest_miss))],
-    seconds=30.0,  # row by row, in tensors of one number, it takes some
+    rules=[Without((_counts, _passes))],
+    seconds=30.0,
 )
 
 

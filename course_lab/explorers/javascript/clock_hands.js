@@ -37,8 +37,8 @@ function missedShare({ x, y, foretoldX, foretoldY }, learned, ahead) {
   return missed / size;
 }
 
-// Rows in so many turns; at most 200, so that some remain to be judged.
-const rowsAhead = (part, period) => Math.min(200, Math.max(1, Math.round(part * period)));
+const MOST_ROWS = 200; // ahead, so that some remain to be judged
+const rowsAhead = (part, period) => Math.min(MOST_ROWS, Math.max(1, Math.round(part * period)));
 
 // Whole rows: 200 may be less than was asked for, one row of a fast hand may be more.
 const turnsAhead = (rows, period) => `${fixed(rows / period, 2)} turns`;
@@ -88,9 +88,11 @@ const EXPLORER = {
         { width: 1.6, colour: "ink", dash: "5 3" });
   },
 
-  sentence: ({ periods, rows }, { table, hand }) =>
-    `Table ${table}, hand ${hand}: each dashed point is foretold from the table's own row `
-    + `${turnsAhead(rows, periods[hand])} before.`,
+  sentence: ({ periods, rows, missed }, { table, hand }) =>
+    `Table ${table}, hand ${hand}: ${fixed(periods[hand], 0)} rows a turn. Each dashed point is `
+    + `foretold from the table's own row ${turnsAhead(rows, periods[hand])} before`
+    + `${rows === MOST_ROWS ? ` (${MOST_ROWS} rows, the most)` : ""}. In rows not seen it misses `
+    + `${fixed(missed, 2)} (0: exact, 1: nothing in common).`,
 
   description({ x, y, periods, rows, missed }, { table, hand }) {
     const reach = Math.max(...x.map((value, row) => Math.hypot(value, y[row])));
