@@ -725,7 +725,7 @@ myths.settle(
 # - Unmasked, one price for both sides, no start token: a mirrored text looks the same.
 # - Trained 1,200 steps at 64 bytes, ALiBi's loss rises by 0.03 at 1,024, after 12,000 by 0.08; RoPE
 #   in a 64-key window (1,200 steps) stays level.
-# - Drawn tents lead those shown after 1,200 steps; nailed heads do nearly as well.
+# - Drawn tents lead those shown after 1,200 steps; heads nailed to one key do nearly as well.
 # - After 12,000 (two seeds) T5's learned price leads at 64; at 1,024 steep lines read 0.09 better
 #   than ALiBi.
 #
