@@ -160,9 +160,9 @@ plots.show(
 )
 
 # %% [markdown]
-# **Look:** with equal scores the nearest $3/m$ keys hold 95 %. ALiBi's heads differ in reach alone.
-# ([Closer look](closer/06_other_prices.ipynb): a pair of RoPE, in a published model, replaced by
-# such a price.)
+# **Look:** with equal scores the nearest $3/m$ keys hold 95 %. ALiBi's prices differ in reach
+# alone. ([Closer look](closer/06_other_prices.ipynb): a pair of RoPE, in a published model, replaced
+# by such a price.)
 #
 # ## What $|j - i|$ cannot know
 #
@@ -373,7 +373,7 @@ plots.show(
 #
 # 1. By $3/m$, which slope lets 15 keys hold 95 %?
 # 2. Which slope makes it prefer the key one back to its own?
-# 3. Circle at 1, slope 2: how much weight has that key?
+# 3. Circle at 4, slope 1/2: which weight has that key?
 
 # %%
 from course_lab import explorers
@@ -383,7 +383,7 @@ explorers.price(head=4)
 # %% [markdown]
 # <details><summary>Answers</summary>
 #
-# 1: 0.2, since 3/0.2 = 15. 2: none. Every line from 0 is highest at its own key. 3: 76 %.
+# 1: 0.2, since 3/0.2 = 15. 2: none. Every line from 0 is highest at its own key. 3: 26 %.
 #
 # </details>
 #
@@ -614,7 +614,7 @@ axes[1].plot([], [], "s", color="0.4", markersize=6, markerfacecolor="none", lab
 axes[0].set_yticks(range(len(NAMES)), list(NAMES.values()))
 axes[0].set(xlim=(1.14, RIGHT_EDGE + 0.01), ylim=(len(NAMES) - 0.5, -0.5))
 axes[0].set_title("1,200 steps: the tents lead, nailed heads follow")
-axes[1].set_title("12,000 steps: T5's learned price leads")
+axes[1].set_title("12,000 steps: the tents trail")
 fig.supxlabel("loss (nats a byte)")
 axes[1].legend(loc="upper right")
 tents_64, steep_64 = (early.loc[name, 64] for name in ("tents", "steep"))
@@ -652,12 +652,12 @@ plots.show(
 # %% [markdown]
 # **Look:** left, the tents lead. Right, after some 19 readings of the text, their loss has risen
 # and they trail. (**Overfitting**, learning the training text by heart, does that; we kept no
-# training loss.) T5, a price by distance that is *learned*, leads at 64. So long a training
-# lets even *no encoding* pass ALiBi at 64, but not at 1,024.
+# training loss.) On the mean T5, a price by distance that is *learned*, leads at 64. *No
+# encoding* is next there, and fails at 1,024.
 #
-# So what if distance were a cost? Then a loss rises by hundredths up to 1,024, or not at all; but a
-# window does that for RoPE. Which shape of price reads best depends on how long we train: of
-# those shown, after 1,200 steps the tents; after 12,000 a learned one.
+# So what if distance were a cost? At these prices a loss rises by hundredths up to 1,024, or not
+# at all; but a window does that for RoPE. Which shape of price reads best depends on how long we
+# train: of those shown, after 1,200 steps the tents; after 12,000 a learned one.
 #
 # ## Myth check
 
@@ -725,9 +725,9 @@ myths.settle(
 # - Unmasked, one price for both sides, no start token: a mirrored text looks the same.
 # - Trained 1,200 steps at 64 bytes, ALiBi's loss rises by 0.03 at 1,024, after 12,000 by 0.08; RoPE
 #   in a 64-key window (1,200 steps) stays level.
-# - Drawn tents lead those shown after 1,200 steps; heads nailed to one key do nearly as well.
-# - After 12,000 (two seeds) T5's learned price leads at 64; at 1,024 steep lines read 0.09 better
-#   than ALiBi.
+# - Drawn tents lead after 1,200 steps; heads nailed to one key do nearly as well.
+# - After 12,000 (mean of two seeds) T5's learned price leads at 64; steep lines beat ALiBi by 0.09
+#   at 1,024.
 #
 # **Read next:** Press et al. 2021, arXiv 2108.12409.
 #
