@@ -161,8 +161,8 @@ plots.show(
 
 # %% [markdown]
 # **Look:** with equal scores the nearest $3/m$ keys hold 95 %. ALiBi's prices differ in reach
-# alone. ([Closer look](closer/06_other_prices.ipynb): a pair of RoPE, in a published model, replaced
-# by such a price.)
+# alone. ([Closer look](closer/06_other_prices.ipynb): a pair of RoPE, in a published model,
+# replaced by such a price.)
 #
 # ## What $|j - i|$ cannot know
 #
