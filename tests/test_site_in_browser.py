@@ -15,7 +15,7 @@ import pytest
 from browser import SECONDS
 from bs4 import BeautifulSoup
 from PIL import Image
-from site_reader import DESKTOP, PHONE, STILL, Reader, axe, cut_off, read_all, screenshot
+from site_reader import DESKTOP, PHONE, STILL, Reader, axe, cut_off, read_all, screenshot, swipe
 
 import course_utils
 from course_lab.recorded_claims import read_claims
@@ -424,6 +424,27 @@ def test_on_a_phone_formulas_and_lines_fit_and_what_goes_on_fades_until_its_end(
         below = "box => box.getBoundingClientRect().bottom - box.firstElementChild"
         height = figure.evaluate(f"{below}.getBoundingClientRect().bottom")
         assert height > 24, "the arrow lies below the figure, not on it"
+
+
+# What keeps a vertical swipe for itself.
+TRAPS = """() => [...document.querySelectorAll("article *")].filter((block) =>
+    block.scrollHeight > block.clientHeight && block.clientHeight && block.tagName !== "TEXTAREA"
+        && ["auto", "scroll"].includes(getComputedStyle(block).overflowY)
+).map((block) => block.outerHTML.slice(0, 80))"""
+
+
+@pytest.mark.parametrize("name", [ORDER, WAVES])
+def test_on_a_phone_the_first_swipe_over_a_block_that_scrolls_sideways_moves_the_page(opened, name):
+    page = opened(name, viewport=PHONE, has_touch=True, is_mobile=True)
+    read_all(page)
+    code = page.locator(".highlight pre.om-unmoved:visible").first
+    code.evaluate("code => code.scrollIntoView({ block: 'center', behavior: 'instant' })")
+    page.evaluate(STILL)
+    assert page.evaluate(TRAPS) == []
+    box, before = code.bounding_box(), page.evaluate("scrollY")
+    swipe(page, {"x": box["x"] + 100, "y": box["y"] + box["height"] / 2}, up=120)
+    page.evaluate(STILL)
+    assert page.evaluate("scrollY") > before + 50
 
 
 @pytest.mark.parametrize(("scheme", "is_dark"), [("light", False), ("dark", True)])
