@@ -1027,6 +1027,18 @@ def test_on_a_phone_a_picture_stays_below_the_header_while_its_controls_scroll(o
     assert page.evaluate("document.documentElement.scrollWidth") == PHONE["width"]
 
 
+@pytest.mark.parametrize("name", ["choose", "10_choosing"])
+def test_on_a_phone_the_choosers_questions_stand_above_its_picture_and_not_on_it(opened, name):
+    page = opened(name, viewport=PHONE, has_touch=True, is_mobile=True)
+    mount = page.locator("#explorer-chooser-1")
+    seen(page, mount, 0)
+    controls, view = (mount.locator(place).bounding_box() for place in (".om-controls", ".om-view"))
+    assert 0 <= view["y"] - (controls["y"] + controls["height"]) < 20
+    room = "box => box.getBoundingClientRect().bottom"
+    below = mount.locator(".om-stage").evaluate(room) - mount.locator(".om-view").evaluate(room)
+    assert below < 10, "no room is kept for controls below it"
+
+
 SMALL = """() => [...document.querySelectorAll(
     'article :is(button, summary, select, input[type=text], input[type=search], .om-switch span,'
         + ' .om-options label)')]
