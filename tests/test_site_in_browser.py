@@ -773,6 +773,18 @@ def test_a_long_table_leaves_out_what_its_filter_fixes_and_scrolls_under_its_hea
     )
 
 
+def test_no_table_of_a_few_rows_keeps_the_wheel_and_columns_are_not_cut_on_a_desktop(opened):
+    page = opened("choose", viewport={"width": 1440, "height": 800})
+    page.locator("#results tr[hidden]").first.wait_for(state="attached")
+    assert page.evaluate(TRAPS) == []
+    table = page.locator(".table-wrapper:has(> #encodings)")
+    right = table.evaluate("box => box.getBoundingClientRect().right")
+    edges = table.locator("thead th").evaluate_all(
+        "all => all.map((cell) => cell.getBoundingClientRect().right)"
+    )
+    assert sum(edge <= right + 1 for edge in edges) >= 11
+
+
 def test_the_ledgers_controls_stand_in_one_row_and_rare_ones_behind_more(opened):
     page = opened("ledger")
     controls = page.locator(".om-filter")
