@@ -348,7 +348,7 @@ def test_what_is_not_read_yet_is_grey_and_the_mean_until_then_is_marked_as_about
     # What the page shows while the worker has begun: 1,024 bytes are two steps.
     page.evaluate("""() => {
         window.seen = [];
-        const note = document.querySelector('.om-live-controls > .om-note');
+        const note = document.querySelector('.om-read-set ~ .om-note');
         new MutationObserver(() => window.seen.push([note.textContent,
             document.querySelector('.om-read-mean b').textContent,
             document.querySelectorAll('.om-read-text .om-read-unread').length,
@@ -424,9 +424,9 @@ def test_every_byte_can_be_read_however_strong_its_colour(opened, scheme):
 def test_the_number_stays_beside_the_buttons_that_change_it(opened, viewport):
     page = opened(AT_ONCE, viewport=viewport)
     page.get_by_text(re.compile(r"over all \d+ bytes")).wait_for(timeout=LATE)
-    page.locator(".om-read-own").scroll_into_view_if_needed()
-    page.mouse.wheel(0, 200)
-    page.wait_for_timeout(300)
+    end = "text => scrollBy({ top: text.getBoundingClientRect().bottom - 300 })"
+    page.locator(".om-read-text").evaluate(end)
+    assert page.evaluate("scrollY") > 0
     number, button = (page.locator(part) for part in (".om-read-mean b", ".om-read-tick"))
     for part in (number, button):
         assert part.evaluate(
@@ -434,3 +434,15 @@ def test_the_number_stays_beside_the_buttons_that_change_it(opened, viewport):
             " return part.contains("
             "document.elementFromPoint(left + width / 2, top + height / 2)); }"
         )
+
+
+def test_what_stays_in_sight_on_a_phone_leaves_it_with_the_text_and_nothing_meets(opened):
+    page = opened(AT_ONCE, viewport=PHONE, has_touch=True, is_mobile=True)
+    page.get_by_text("over all 476 bytes").wait_for(timeout=LATE)
+    page.add_style_tag(content="body { padding-bottom: 1500px }")
+    parts = [page.locator(f".om-read-{name}") for name in ("set", "detail", "own")]
+    for below in range(0, 1600, 80):
+        page.evaluate(f"scrollTo({{ top: {below}, behavior: 'instant' }})")
+        buttons, detail, own = (part.bounding_box() for part in parts)
+        assert buttons["y"] + buttons["height"] <= detail["y"] + 1, below
+        assert detail["y"] + detail["height"] <= own["y"] + 1, below

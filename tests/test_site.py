@@ -193,6 +193,12 @@ def test_the_panels_of_a_figure_stand_below_each_other_too_and_its_words_are_rea
     assert "--om-scale: 1.1" in markdown, "narrow ones are not blown up"
 
 
+def test_a_drawing_that_refers_to_what_it_lacks_is_refused():
+    svg = drawing(1).replace("</svg>", '<use href="#mark" /></svg>')
+    with pytest.raises(BuildError, match="#mark"):
+        page(code("show()", shown("Two waves.", **{"image/svg+xml": svg})))
+
+
 def test_a_table_in_markdown_is_a_table_of_the_page():
     table = "| a | b |\n|---|---|\n| 1 | 2 |"
     output = shown("<IPython.core.display.Markdown object>", **{"text/markdown": table})

@@ -15,7 +15,7 @@ import pytest
 from browser import SECONDS
 from bs4 import BeautifulSoup
 from PIL import Image
-from site_reader import DESKTOP, PHONE, STILL, Reader, axe, cut_off, read_all, screenshot
+from site_reader import DESKTOP, PHONE, STILL, Reader, axe, cut_off, read_all, screenshot, swipe
 
 import course_utils
 from course_lab.recorded_claims import read_claims
@@ -426,6 +426,27 @@ def test_on_a_phone_formulas_and_lines_fit_and_what_goes_on_fades_until_its_end(
         assert height > 24, "the arrow lies below the figure, not on it"
 
 
+# What keeps a vertical swipe for itself.
+TRAPS = """() => [...document.querySelectorAll("article *")].filter((block) =>
+    block.scrollHeight > block.clientHeight && block.clientHeight && block.tagName !== "TEXTAREA"
+        && ["auto", "scroll"].includes(getComputedStyle(block).overflowY)
+).map((block) => block.outerHTML.slice(0, 80))"""
+
+
+@pytest.mark.parametrize("name", [ORDER, WAVES])
+def test_on_a_phone_the_first_swipe_over_a_block_that_scrolls_sideways_moves_the_page(opened, name):
+    page = opened(name, viewport=PHONE, has_touch=True, is_mobile=True)
+    read_all(page)
+    code = page.locator(".highlight pre.om-unmoved:visible").first
+    code.evaluate("code => code.scrollIntoView({ block: 'center', behavior: 'instant' })")
+    page.evaluate(STILL)
+    assert page.evaluate(TRAPS) == []
+    box, before = code.bounding_box(), page.evaluate("scrollY")
+    swipe(page, {"x": box["x"] + 100, "y": box["y"] + box["height"] / 2}, up=120)
+    page.evaluate(STILL)
+    assert page.evaluate("scrollY") > before + 50
+
+
 @pytest.mark.parametrize(("scheme", "is_dark"), [("light", False), ("dark", True)])
 def test_a_figure_is_drawn_once_and_follows_light_and_dark(opened, scheme, is_dark):
     page = opened(WAVES, color_scheme=scheme)
@@ -752,6 +773,18 @@ def test_a_long_table_leaves_out_what_its_filter_fixes_and_scrolls_under_its_hea
     )
 
 
+def test_no_table_of_a_few_rows_keeps_the_wheel_and_columns_are_not_cut_on_a_desktop(opened):
+    page = opened("choose", viewport={"width": 1440, "height": 800})
+    page.locator("#results tr[hidden]").first.wait_for(state="attached")
+    assert page.evaluate(TRAPS) == []
+    table = page.locator(".table-wrapper:has(> #encodings)")
+    right = table.evaluate("box => box.getBoundingClientRect().right")
+    edges = table.locator("thead th").evaluate_all(
+        "all => all.map((cell) => cell.getBoundingClientRect().right)"
+    )
+    assert sum(edge <= right + 1 for edge in edges) >= 11
+
+
 def test_the_ledgers_controls_stand_in_one_row_and_rare_ones_behind_more(opened):
     page = opened("ledger")
     controls = page.locator(".om-filter")
@@ -1004,6 +1037,18 @@ def test_on_a_phone_a_picture_stays_below_the_header_while_its_controls_scroll(o
     assert box["y"] == top["y"] + top["height"]
     assert mount.locator(".om-controls").bounding_box()["y"] < box["y"] + box["height"]
     assert page.evaluate("document.documentElement.scrollWidth") == PHONE["width"]
+
+
+@pytest.mark.parametrize("name", ["choose", "10_choosing"])
+def test_on_a_phone_the_choosers_questions_stand_above_its_picture_and_not_on_it(opened, name):
+    page = opened(name, viewport=PHONE, has_touch=True, is_mobile=True)
+    mount = page.locator("#explorer-chooser-1")
+    seen(page, mount, 0)
+    controls, view = (mount.locator(place).bounding_box() for place in (".om-controls", ".om-view"))
+    assert 0 <= view["y"] - (controls["y"] + controls["height"]) < 20
+    room = "box => box.getBoundingClientRect().bottom"
+    below = mount.locator(".om-stage").evaluate(room) - mount.locator(".om-view").evaluate(room)
+    assert below < 10, "no room is kept for controls below it"
 
 
 SMALL = """() => [...document.querySelectorAll(

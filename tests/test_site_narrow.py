@@ -190,6 +190,42 @@ def test_a_panel_has_the_numbers_of_the_axis_that_it_shares_and_no_others():
     assert alone.width <= 250 < boxes[1][2] - boxes[1][0]
 
 
+def test_a_panel_has_the_shapes_that_were_first_used_in_another():
+    fig = Figure(figsize=(10, 3))
+    for ax in fig.subplots(1, 2):
+        ax.plot([0, 1], [3, 9], "s")
+        ax.bar([0], [1], hatch="//")
+    svg = vector.svg(fig)
+    boxes = [site_outputs._box(window) for _, window in site_outputs._views(svg)]
+    for panel in [site_panels.alone(svg, box, boxes) for box in boxes]:
+        assert panel is not None and site_panels.lost_names(panel) == []
+        assert panel.count("<use ") < svg.count("<use ")
+
+
+def test_a_name_that_no_element_has_is_lost():
+    use = '<use xmlns="http://www.w3.org/2000/svg" href="#mark" style="fill: url(#hatch)"/>'
+    assert site_panels.lost_names(use) == ["hatch", "mark"]
+
+
+def test_a_panel_whose_label_reaches_over_its_neighbours_is_shown_without_them():
+    fig = Figure(figsize=(9, 6))
+    panels = fig.subplots(3, 1, sharex=True)
+    for ax, title in zip(panels, ("above", "between", "below"), strict=True):
+        ax.plot([0, 1], [0, 1])
+        ax.set_title(title)
+    panels[1].set_ylabel("a label of all three that is as long as two of them together")
+    svg = vector.svg(fig)
+    views = site_outputs._views(svg)
+    boxes = [site_outputs._box(window) for _, window in views]
+    assert all(width > 500 for _, (_, _, width, _) in views), "no colour bar is shared"
+    assert [site_panels.own(box, boxes) == box for box in boxes] == [True, False, True]
+    panel = site_panels.alone(svg, boxes[1], boxes)
+    assert panel is not None
+    titles = ("above", "between", "below")
+    assert [title in panel for title in titles] == [False, True, False]
+    assert "a label of all three" in panel
+
+
 def test_what_fits_or_has_an_axis_or_no_columns_is_not_cut():
     assert site_columns.cut(table(6), 900) is None
     assert site_columns.cut(table(6, ticks=True), 380) is None

@@ -130,6 +130,15 @@ def test_the_ground_of_a_hatched_patch_turns_dark_too():
     assert "var(--cfbe3c0)" in drawing and counterparts(drawing)["#fbe3c0"] != "#fbe3c0"
 
 
+def test_a_hatch_that_several_patches_share_keeps_its_name():
+    fig, axes = plt.subplots(1, 2)
+    for ax in axes:
+        ax.patch.set(facecolor="0.96", hatch="//////", edgecolor="0.75")
+    drawing = plots.svg(fig)
+    (pattern,) = set(re.findall(r"fill: url\(#(\w+)\)", drawing))
+    assert re.search(rf'<pattern id="{pattern}"|<pattern [^>]* id="{pattern}"', drawing)
+
+
 def test_names_of_the_figures_own_parts_are_as_before():
     fig, ax = plt.subplots()
     sns.heatmap([[0.0, 1.0]], annot=True, ax=ax)

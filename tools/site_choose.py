@@ -147,7 +147,8 @@ def _encoding(
     losses = [(f"{loss:.3f}", loss, anchor("causal", name, chooser.TRAINED))]
     for times in longer:
         row = anchor("causal", name, chooser.times_read(times))
-        losses.append((str(fact[f"rise_{times}"]), fact[f"rise_{times}"].mean, row))
+        rise = fact[f"rise_{times}"]
+        losses.append((str(rise).replace("± ", "±\N{NO-BREAK SPACE}"), rise.mean, row))
     others = [(masked, anchor("both", name, chooser.TRAINED))]
     for size, (kind, read) in OTHER_SIZES.items():
         others.append((sizes[size].get(name, float("nan")), anchor(kind, name, read)))

@@ -374,7 +374,8 @@ def _move(root: Element, squeeze: Squeeze) -> None:
             "x": f"{squeeze(left):.1f}",
             "width": f"{squeeze(right) - squeeze(left):.1f}",
         }
-    for path in root.iter(f"{SVG}path"):
+    hatches = {path for pattern in root.iter(f"{SVG}pattern") for path in pattern}
+    for path in {*root.iter(f"{SVG}path")} - hatches:
         if path.get("id", "") not in marks and (commands := commands_of(path)):
             path.set("d", " ".join(_moved(commands, squeeze)))
 

@@ -149,8 +149,11 @@ class Outputs:
         least = LEGIBLE / PIXELS / site_narrow.smallest_words(svg)
         scale = _scale([part.pixels for part in parts], least)
         if scale >= least or self.on_phones is not None:  # windows may cut through a panel
-            return parts, scale
-        panels = [site_panels.alone(svg, box) for box in boxes]
+            return [
+                self._without_neighbours(cell, svg, part, box, boxes)
+                for part, box in zip(parts, boxes, strict=True)
+            ], scale
+        panels = [site_panels.alone(svg, box, boxes) for box in boxes]
         for number, (part, box, panel) in enumerate(zip(parts, boxes, panels, strict=True)):
             if panel is None:
                 continue
@@ -166,6 +169,24 @@ class Outputs:
                 title=drawing.title,
             )
         return parts, _scale([part.pixels for part in parts], least)
+
+    def _without_neighbours(
+        self,
+        cell: NotebookNode,
+        svg: str,
+        part: "_Part",
+        box: site_narrow.Box,
+        boxes: Sequence[site_narrow.Box],
+    ) -> "_Part":
+        """A panel as it is, or a drawing of it alone where it reaches over others."""
+        if self.on_phones is not None or site_panels.own(box, boxes) == box:
+            return part
+        panel = site_panels.alone(svg, box, boxes)
+        return (
+            part
+            if panel is None
+            else replace(part, address=self._file(cell, "svg", panel.encode()))
+        )
 
     def _narrow(self, cell: NotebookNode, svg: str, words: str) -> str:
         """A single wide panel for a phone, its title as text above it."""
@@ -191,6 +212,10 @@ class Outputs:
 
         Pages that draw one cell in two ways share the folder: a name tells the content.
         """
+        if kind == "svg" and (lost := site_panels.lost_names(content.decode())):
+            raise BuildError(
+                f"{self.lesson}, cell {cell.id}: a drawing refers to #{lost[0]}, not there"
+            )
         digest = hashlib.sha256(content).hexdigest()[:8]
         path = f"{PICTURES}/{cell.id}-{digest}.{kind}"
         self.files[path] = content
@@ -254,11 +279,12 @@ def _title(title: str) -> str:
 
 
 def _views(svg: str) -> list[View]:
-    """The panels of a drawing; a colour bar that two share goes to the last of them."""
+    """The panels of a drawing; a colour bar that two in a row share goes to the last of them."""
     windows = {name: list(map(float, numbers)) for name, *numbers in PANEL.findall(svg)}
     for first, second in pairwise(windows.values()):
-        end = first[0] + first[2]
-        if first[1] <= second[1] and first[0] < second[0] and second[0] + second[2] <= end:
+        end, floor = first[0] + first[2], first[1] + first[3]
+        in_a_row = first[1] <= second[1] and second[1] + second[3] <= floor
+        if in_a_row and first[0] < second[0] and second[0] + second[2] <= end:
             first[2], second[2] = second[0] - first[0], end - second[0]
     return [(name, (left, top, wide, high)) for name, (left, top, wide, high) in windows.items()]
 

@@ -3,7 +3,8 @@
 Nothing is drawn again: what stands in the SVG of ``course_utils/plots/vector.py`` is shown in part.
 """
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
 
@@ -13,16 +14,35 @@ SAME = 1.0  # points by which two frames differ at most that share an axis
 BESIDE = 14.0  # points from a frame, at most, to the numbers of its axis
 LETTERS = 8.0  # points by which the lowest and the highest number stand out
 MARGIN = 1.0  # points, left of the numbers
+NAMED = re.compile(r"^#(.+)|url\(#([^)]+)\)")
 
 
-def alone(svg: str, view: Box) -> str | None:
+def own(view: Box, views: Sequence[Box]) -> Box:
+    """The view without what it shows of its neighbours, over which a long label of it reaches."""
+    own = list(view)
+    for low, high, across_low, across_high in ((0, 2, 1, 3), (1, 3, 0, 2)):
+        for other in views:
+            shared = min(view[across_high], other[across_high])
+            shared -= max(view[across_low], other[across_low])
+            is_beside = shared > (other[across_high] - other[across_low]) / 2
+            if is_beside and other[high] - other[low] < view[high] - view[low]:
+                if other[low] < own[low] < other[high]:
+                    own[low] = other[high]
+                if other[low] < own[high] < other[high]:
+                    own[high] = other[low]
+    return own[0], own[1], own[2], own[3]
+
+
+def alone(svg: str, window: Box, views: Sequence[Box] = ()) -> str | None:
     """The drawing with the one panel that its view shows, and nothing of the others.
 
-    It is None where words of this panel would be lost, since they stand with another.
+    ``views`` are those of all panels; they matter where one reaches over another. It is None where
+    words of this panel would be lost, since they stand with another.
     """
+    view, (left, top, right, bottom) = own(window, views), window
     root = ElementTree.fromstring(svg)
     words = _words_within(root, view)
-    left, top, right, bottom = view
+    named = {name: element for element in root.iter() if (name := element.get("id"))}
     for figure in root.findall(f"{SVG}g"):
         for part in list(figure):
             box = _box(part)
@@ -35,10 +55,38 @@ def alone(svg: str, view: Box) -> str | None:
                 defs.remove(clip)
     if _words_within(root, view) != words:
         return None
-    root.set("viewBox", f"{left:g} {top:g} {right - left:g} {bottom - top:g}")
+    _restore(root, named)
+    root.attrib |= {
+        "width": f"{right - left:g}pt",
+        "height": f"{bottom - top:g}pt",
+        "viewBox": f"{left:g} {top:g} {right - left:g} {bottom - top:g}",
+    }
     ElementTree.register_namespace("", SVG.strip("{}"))
     ElementTree.register_namespace("xlink", "http://www.w3.org/1999/xlink")
     return ElementTree.tostring(root, encoding="unicode")
+
+
+def lost_names(svg: str) -> list[str]:
+    """The names that elements of a drawing refer to and none of them has."""
+    return _lost_names(ElementTree.fromstring(svg))
+
+
+def _lost_names(root: Element) -> list[str]:
+    values = (value for element in root.iter() for value in element.attrib.values())
+    found = (name for value in values for names in NAMED.findall(value) for name in names if name)
+    return sorted({*found} - {element.get("id", "") for element in root.iter()})
+
+
+def _restore(root: Element, named: Mapping[str, Element]) -> None:
+    """Put back shapes that stood with another panel: Matplotlib writes each where it is first used.
+
+    What they refer to comes too.
+    """
+    defs = ElementTree.Element(f"{SVG}defs")
+    while lost := [name for name in _lost_names(root) if name in named]:
+        defs.extend(named[name] for name in lost)
+        if defs not in root:
+            root.append(defs)
 
 
 def shared_numbers(svg: str, views: Sequence[Box]) -> list[Box | None]:

@@ -130,7 +130,9 @@ class Prediction:
             elif self.answer == self._right_answer:
                 self._box.note = bold("✓ Right.", RIGHT)
             else:
-                self._box.note = bold(f"✗ Not “{self.answer}”.", OTHER)
+                wrong = bold(f"✗ Not “{self.answer}”.", OTHER)
+                right = inline(f"The answer is “{self._right_answer}”.")
+                self._box.note = f"{wrong} {right}"
             return
         recorded = f"Recorded: {self.answer:g}." if is_number else "Recorded."
         if names := missing(self._asked_together):

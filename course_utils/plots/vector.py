@@ -73,7 +73,7 @@ def svg(fig: Figure, description: str = "") -> str:
     root.remove(styles)
     _simplify(root)
     rules, colours = _rules(root)
-    _drop_unused_names(root)
+    _drop_unused_names(root, rules)
     views = [_view(number, box, fig) for number, box in enumerate(_panels(fig), start=1)]
     name = f"figure-{zlib.crc32(buffer.getvalue().encode()):08x}"
     root[:0] = [_style(rules, colours, name), *views]
@@ -177,13 +177,9 @@ def _rules(root: ElementTree.Element) -> tuple[dict[str, str], set[str]]:
     return rules, colours
 
 
-def _drop_unused_names(root: ElementTree.Element) -> None:
-    used = {
-        name
-        for element in root.iter()
-        for value in (element.get(HREF, ""), *element.attrib.values())
-        for name in REFERENCE.findall(value)
-    }
+def _drop_unused_names(root: ElementTree.Element, rules: dict[str, str]) -> None:
+    values = [value for element in root.iter() for value in element.attrib.values()]
+    used = {name for value in (*values, *rules) for name in REFERENCE.findall(value)}
     for element in root.iter():
         if element.get("id") not in used:
             element.attrib.pop("id", None)

@@ -178,15 +178,19 @@ function createText({ text, first, trained, ways }, _, want, status, put) {
     tell();
   }
 
-  const controls = create("div", { class: "om-live-controls om-read" },
+  // What stays in sight leaves it with the text: the buttons at its end, the detail below it.
+  const reading = create("div", {},
     create("div", { class: "om-read-set" },
       create("fieldset", { class: "om-switch" }, create("legend", {}, "Bytes read at once"),
         ...lengths.map((input, n) => create("label", {}, input,
           create("span", {}, LENGTHS[n].toLocaleString("en"))))),
       create("label", { class: "om-read-tick" }, tick, `stretched by ${STRETCHED}`),
-      create("p", { class: "om-read-mean" }, mean, " nats a byte")), kept, note, page,
-    create("p", { class: "om-read-scale", "aria-hidden": "true" }, "0", create("i"),
-      `${STRONGEST} nats and more`, unread), detail, form,
+      create("p", { class: "om-read-mean" }, mean, " nats a byte")), kept, note, page);
+  const controls = create("div", { class: "om-live-controls om-read" },
+    create("div", {}, reading,
+      create("p", { class: "om-read-scale", "aria-hidden": "true" }, "0", create("i"),
+        `${STRONGEST} nats and more`, unread), detail),
+    form,
     create("p", { class: "om-note" }, `Trained on texts of ${trained} bytes. The stronger the `
       + "colour, the more a byte surprised the model. Your text takes the passage's place."));
   show(passage);

@@ -100,10 +100,12 @@ const STYLE = `
 .om summary { cursor: pointer; color: var(--om-soft); width: fit-content; }
 @media (max-width: 480px) { /* the controls pass below what they move */
   .om-stage { display: flex; flex-direction: column; }
-  .om-view { position: sticky; z-index: 1; padding-bottom: 4px; margin-bottom: 64px;
+  .om-view { position: sticky; z-index: 1; padding-bottom: 4px;
     top: var(--header-height, 0px); background: var(--color-background-primary, Canvas);
     border-bottom: 1px solid var(--om-grey); box-shadow: 0 6px 6px -5px rgb(0 0 0 / 40%); }
-  .om-controls { order: 1; margin-top: -60px; } /* it goes while the last control is in sight */
+  .om-view:not(.om-high) { margin-bottom: 64px; } /* it goes while the last control is in sight */
+  .om-controls { order: 1; }
+  .om-stage:has(> .om-view:not(.om-high)) > .om-controls { margin-top: -60px; }
   .om-view.om-high { position: static; border: 0; box-shadow: none; } }
 @media print { .om-controls, .om-tabs, .om-play { display: none; } }
 .om .om-tile, .om .om-play { border-radius: 16px; } /* JupyterLab has a rule for all buttons */
