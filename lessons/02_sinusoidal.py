@@ -55,7 +55,7 @@ codes = {
 # 4. **Distance alone.** The dot product of two codes depends on their distance, not on the place
 #    (to 1 % of the largest).
 # 5. **Nearer is more alike.** From distance 0 to 1, to 8 and to 64 the mean dot product falls, each
-#    time by at least 1 %.
+#    time by 1 % of that at 0.
 # 6. **A shift is one matrix.** It leads from the code of $p$ to that of $p + k$, for every $p$ (to
 #    1 % of the step).
 
@@ -125,7 +125,8 @@ for p in (6, 44, 710):
 #
 # ## A seventh wish
 #
-# Where the first hand is nearly back, a second, slower one has moved on. Do two grant the wishes?
+# Where the first hand is nearly back, a second, slower one has mostly moved on. Do two grant the
+# wishes?
 
 
 # %%
@@ -295,8 +296,8 @@ for k, first, last in alike:
     print(f"distance {k}: up to 10,000, such a dot product means a distance of {first} to {last:,}")
 
 # %% [markdown]
-# **Look:** the dot product says *how far*: to a few steps up to some 30 positions, vaguely beyond
-# 100. (The last line is the board's 19.) *Which way* it does not say: $\cos(-x) = \cos x$.
+# **Look:** the dot product says *how far*: to a few steps up to some 30 positions, then
+# vaguely. (The last line is the board's 19.) *Which way* it does not say: $\cos(-x) = \cos x$.
 #
 # ## A head that looks back
 #
@@ -364,9 +365,9 @@ explorers.previous_token(k=3)
 # **Look:** the left panel is a corner of $W_k$, a turn by $k\theta$ for each hand. A query without
 # a key $k$ back still has weights that sum to 1. At gain 10 query 14 spends nearly all on key 0.
 #
-# Words in the tokens disturb this head: random words half as long as a position's row take most of
-# its weight ([closer look](closer/02_word_and_place.ipynb)). Trained models have *previous-token
-# heads* too (Olsson et al. 2022).
+# Words in the tokens disturb this head: at $k$ = 3 random words half as long as a position's row
+# take most of its weight ([closer look](closer/02_word_and_place.ipynb)). Trained models have
+# *previous-token heads* too (Olsson et al. 2022).
 #
 # ## The answer in one picture
 #
@@ -427,8 +428,8 @@ plots.show(
 
 # %% [markdown]
 # **Look:** four hands meet again after 6,283 steps. With six the curve never returns to the dashed
-# line of neighbours: 12 numbers *name* each of 10,000 positions. With 64 it also climbs: they say
-# *how far*, if roughly.
+# line of neighbours, 0.40 apart: 12 numbers *name* each of 10,000 positions. With 64 it also
+# climbs: they say *how far*, if roughly.
 
 # %% [markdown]
 # ## Exercises
@@ -509,7 +510,7 @@ myths.settle(
 #
 # - Each pair of columns is a clock hand; speeds fall from 1 radian a step by equal factors.
 # - With 6 such hands or 64, no two of 10,000 positions are closer than neighbours.
-# - With 64, dot products tell the distance: well up to some 30, vaguely beyond 100.
+# - With 64, dot products tell the distance: well up to some 30, then vaguely.
 # - A shift is one matrix, so two matrices make a head that looks back, if words are short vectors.
 # - Closer looks: [in practice](closer/02_in_practice.ipynb),
 #   [among words, in a real encoder](closer/02_word_and_place.ipynb).
