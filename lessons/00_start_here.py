@@ -16,7 +16,7 @@
 # After this lesson you can
 #
 # - predict, run, look, move an explorer, check an exercise;
-# - name four doors through which position enters attention.
+# - name four doors by which we put position into attention.
 #
 # **Time:** {minutes}. **Builds on:** PyTorch tensors. **Doors:** all four.
 
@@ -71,30 +71,35 @@ guess.reveal(options[2 if same else 0 if weights[0] > weights[4] else 1])
 #
 # Attention compares a *query* $q$, here of "cat", with the *key* $k$ of each word (or *token*, part
 # of a word), and adds up *value vectors* $v$ by weight. (Here all are the word's vector.) In this
-# course position enters by four doors:
+# course we put position in by four doors:
 #
-# 1. **embed**: add to each word's vector;
+# 1. **embed**: add a row of numbers, another for each place, to the word's vector;
 # 2. **rotate**: turn queries and keys, at place $p$ by $p$ times an angle;
-# 3. **bias**: add to each score, $\operatorname{softmax}(q \cdot k + \text{bias})$;
-# 4. **values**: add a number or vector $r$ to what is summed, $\sum \text{weight} \cdot (v + r)$.
-#
-# Left are weights, right the first number of weight × value. Open one door at a time: which
-# makes "cat" look at the second "the" more than at the first?
+# 3. **bias**: add a number to each score, here less for each step of distance;
+# 4. **values**: add a number or vector $r$ for the distance to what is summed,
+#    $\sum \text{weight} \cdot (v + r)$.
+
+# %%
+doors = ["embed", "rotate", "bias", "values"]
+guess_weights = widgets.predict(
+    "Which door makes “cat” look more at the second “the”, the farther one?", doors
+)
+guess = widgets.predict("Which door tells the two apart and changes no weight?", doors)
+
+# %% [markdown]
+# Open one door at a time. Left are the weights, right the first number of what each word adds to
+# the sum.
 
 # %%
 from course_lab import explorers
 
 explorers.doors()
 
-# %%
-doors = ["embed", "rotate", "bias", "values"]
-guess = widgets.predict("Which door tells the two apart and changes no weight?", doors)
-
 # %% tags=["plumbing"]
 # Each door alone
 from course_lab.explorers.short_sentence import through_doors
 
-shut, fitting = through_doors()[0], []
+shut, fitting, farther = through_doors()[0], [], []
 for door in doors:
     through, brings = through_doors(**{door: 1.0})
     same = torch.allclose(through, shut)
@@ -102,12 +107,15 @@ for door in doors:
     print(f"the two bring {brings[0]:+.3f} and {brings[4]:+.3f}")
     if same and not torch.isclose(brings[0], brings[4]):
         fitting.append(door)
+    if through[4] > through[0]:
+        farther.append(door)
+guess_weights.reveal(farther[0])
 guess.reveal(fitting[0])
 
 # %% [markdown]
-# **Look:** that door changes what is summed, not the shares. (And by one door alone the second
-# "the" gets more than the first: *rotate*.) Each lesson begins with the strip of doors, and opens
-# its own.
+# **Look:** values change what is summed, not the shares. A turn can favour any distance: with these
+# random words the farther "the". A price on distance cannot. Each lesson begins with the strip of
+# doors, and opens its own, if any.
 #
 # ## Exercises
 #
@@ -133,7 +141,7 @@ from course_lab.checks.lesson00 import check_marks
 check_marks(my_marks)
 
 # %% [markdown]
-# A wrong answer gets a question, such as
+# Most wrong answers get a question, such as
 
 # %%
 check_marks(lambda n, width: torch.ones(n, width))
@@ -141,21 +149,21 @@ check_marks(lambda n, width: torch.ones(n, width))
 # %% tags=["plumbing"]
 # What “cat” sees with your marks
 solved = check_marks.verdict(my_marks).kind == "right"
-marked = words + (my_marks if solved else check_marks.reference)(6, 32)
-print("with your marks" if solved else "with p added at place p, until yours pass the check")
+marked = words + (my_marks if solved else torch.ones)(6, 32)
+print("with your marks" if solved else "with 1 added everywhere, until your marks pass the check")
 show((marked @ marked[1] / 32).softmax(0))
-apart = (marked[0] - marked[4]).norm()
-print(f"the two “the”, as vectors: {apart:.2g} apart")
+apart, long = (marked[0] - marked[4]).norm(), words.norm(dim=1).mean()
+print(f"the two “the”, as vectors: {apart:.2g} apart (a word is about {long:.1f} long)")
 
 # %% [markdown]
-# **Look:** the two "the" are two vectors now. Adding $p$ at place $p$ lets "cat" look to the
-# end. If one word gets all, your marks drown the words. Which marks are
-# good? Lesson 02 builds some, called codes.
+# **Look:** once your marks pass, the two "the" are two vectors. If one word gets nearly all, your
+# marks drown the words: how long are they beside a word? Which marks are good? Lesson 02 builds
+# some.
 #
 # ## In five lines
 #
 # - A dot product of two words does not say where they stand.
-# - Position enters our models by four doors: embeddings, queries and keys, scores, values.
+# - We put position in by four doors: embeddings, queries and keys, scores, values.
 # - Marks that differ, added to equal words, make different vectors of them.
 # - A lesson is a row of experiments: predict, run, look.
 # - Checks ask about mistakes; `notebooks/solutions/` has solutions.

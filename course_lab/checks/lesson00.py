@@ -76,7 +76,7 @@ class MarkStays(Rule):
 check_marks = Check(
     "marks",
     _marks,
-    cases=[(6, 32), (2, 3), (5, 5), (40, 8)],
+    cases=[(6, 32), (2, 3), (5, 5), (40, 8), (400, 4)],
     judge=_judge_marks,
     mistakes=[
         Mistake(
@@ -124,6 +124,7 @@ check_marks = Check(
             "n numbers meet a row of `width` numbers",
             "A row for each place: how do you stand n numbers up as a column?",
             lambda n, width: torch.arange(n) + torch.ones(width),
+            lambda n, width: torch.arange(n) * torch.ones(width),
         ),
     ],
     hints=(

@@ -42,7 +42,7 @@ def through_doors(
     as ALiBi does, door 4 adds the offset to all values; each times its number.
 
     Returns:
-        The weights, and the first number of each word's weight × value, both of shape (words,).
+        The weights, and the first number of what each word adds to the sum, both of shape (words,).
     """
     places = torch.arange(len(WORDS), dtype=torch.float64)
     inputs = word_vectors(WORDS, D_MODEL).double() + embed * sinusoidal_table(places, D_MODEL)

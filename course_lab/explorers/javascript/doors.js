@@ -46,14 +46,14 @@ const EXPLORER = {
         panel.box.top + panel.py(Math.max(height, 0)) - 4, fixed(height, 2)));
     };
     draw(left, weights, [0, 1], "how “cat” shares out its attention", "weight");
-    draw(right, brings, [-0.2, 0.8], "what each word brings", "first number of weight × value");
+    draw(right, brings, [-0.2, 0.8], "what each word brings", "first number of what it adds");
   },
 
   sentence: ({ weights, brings }) => {
     const [near, far] = [0, 4];
     const apart = Math.abs(weights[near] - weights[far]) > 1e-6;
     const other = Math.abs(brings[near] - brings[far]) > 1e-6;
-    const pair = (numbers) => `${fixed(numbers[near], 2)} and ${fixed(numbers[far], 2)}`;
+    const pair = (numbers) => `${fixed(numbers[near], 3)} and ${fixed(numbers[far], 3)}`;
     const verdict = apart || other
       ? "“cat” can tell them apart." : "“cat” cannot tell them apart.";
     return `The two “the” get ${pair(weights)} of its attention and bring ${pair(brings)}: `
