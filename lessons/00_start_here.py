@@ -120,9 +120,9 @@ guess.reveal(fitting[0])
 # ## Exercises
 #
 # **Exercise 1 ★ Your first encoding.** Write `my_marks(n, width)` for door 1: a tensor of shape
-# `(n, width)`, for any n and width, whose row $p$ is added to the word at place $p$. Any numbers
-# will do, if no two rows are equal (to 0.0001) and no row changes when the sentence grows. Replace
-# the `raise` line, run the cell, then the check.
+# `(n, width)`, for up to 40 words and any width, whose row $p$ is added to the word at place $p$.
+# Any numbers will do, if no two rows are equal (to 0.0001) and no row changes when the sentence
+# grows. Replace the `raise` line, run the cell, then the check.
 
 
 # %% tags=["stub"]

@@ -484,13 +484,13 @@ myths = Myths(
 # Its verdict
 from course_utils.encodings.functional import sinusoidal_frequencies
 
-distances = torch.arange(1, 17)[:, None]
+near_distances = torch.arange(1, 17)[:, None]
 
 
 def largest_change(base):
     """How much a base changes the cosine similarity of near positions, against base 10,000."""
     new, usual = (
-        (distances * sinusoidal_frequencies(128, b)).cos().mean(1) for b in (base, 10_000.0)
+        (near_distances * sinusoidal_frequencies(128, b)).cos().mean(1) for b in (base, 10_000.0)
     )
     return (new - usual).abs().max().item()
 

@@ -451,8 +451,8 @@ plots.show(
 
 # %% [markdown]
 # **Look:** training climbs the first rung. At the third, with the winning slopes given, it ends
-# little above *no encoding*, about where *counting alone* does: the commonest earlier token, and
-# the query's own if asked for that. (More steps: *up the ladder*.)
+# between *no encoding* and *counting alone*: the commonest earlier token, and the query's own if
+# asked for that. (More steps: *up the ladder*.)
 #
 # Learned numbers get farther, in two layers farther still. Can more than a number be said of an
 # offset?
@@ -586,9 +586,9 @@ plots.show(
 # only where they were trained. Right: it costs more. Without a mask, in one head of one layer, past
 # $n = d$ tokens there are more scores than numbers in the positions' vectors.
 #
-# To add a number to a score is little beside the $d$ products of $q \cdot k$. Shaw's $q \cdot a^K$
-# takes $d$ products more, though only $2n - 1$ offsets differ. (Exercise 2, an idea of Huang et al.
-# 2018, arXiv 1809.04281, frees the memory of Shaw's scores of the factor $d$.)
+# To add a number to a score is little beside the $d$ products of $q \cdot k$. In `literal` Shaw's
+# $q \cdot a^K$ takes $d$ products more for each score. (Exercise 2, an idea of Huang et al. 2018,
+# arXiv 1809.04281, lets a query meet each vector once.)
 #
 # ## Exercises
 #

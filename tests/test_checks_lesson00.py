@@ -69,6 +69,7 @@ test_natural_mistakes_are_named = wrong_answers(
             (lambda n, width: torch.ones(n, width), "all marks are the same"),
             (lambda n, width: torch.zeros(n, width), "all marks are 0"),
             (lambda n, width: torch.eye(n, width), "beyond the width"),
+            (lambda n, width: torch.arange(n) * torch.ones(width), "n numbers meet a row"),
         ]
     },
 )
@@ -85,7 +86,6 @@ test_other_wrong_marks_are_explained = wrong_answers(
             (lambda n, width: print(n), "Is a `return` missing?"),
             (lambda n, width: [[p] * width for p in range(n)], "expected a torch tensor, got list"),
             (lambda n, width: 1 / torch.arange(n)[:, None].expand(n, width), "not finite"),
-            (lambda n, width: torch.arange(n) * torch.ones(width), "must match the size"),
             (lambda n, width: math.nan * torch.ones(n, width), "not finite"),
             (
                 lambda n, width: 0.5 ** torch.arange(n)[:, None] * torch.ones(width),
