@@ -73,8 +73,9 @@ def lost_names(svg: str) -> list[str]:
 
 def _lost_names(root: Element) -> list[str]:
     values = (value for element in root.iter() for value in element.attrib.values())
-    found = (name for value in values for names in NAMED.findall(value) for name in names if name)
-    return sorted({*found} - {element.get("id", "") for element in root.iter()})
+    matches = (names for value in values for names in NAMED.findall(value))
+    referred_to = {name for names in matches for name in names if name}
+    return sorted(referred_to - {element.get("id", "") for element in root.iter()})
 
 
 def _restore(root: Element, named: Mapping[str, Element]) -> None:
