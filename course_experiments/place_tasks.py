@@ -27,6 +27,7 @@ from course_utils.texts import tasks
 LENGTH, SYMBOLS = 9, 5  # tokens of a row, and different tokens
 TASKS = {
     "the token before": partial(tasks.token_at_offset, -1),
+    "three to the left": partial(tasks.token_at_offset, -3),
     "place 0": partial(tasks.token_at_place, 0),
     "place 1": partial(tasks.token_at_place, 1),
     "place 2": partial(tasks.token_at_place, 2),
@@ -277,6 +278,8 @@ def runs() -> Iterator[dict[str, Any]]:
     yield from seeds(3, "shaw, k = 2", "place 3", 2, 1500)
     for encoding in ("number by offset", "t5", "given slopes"):  # as long as Shaw's
         yield from seeds(3, encoding, "place 3", 1, 6000, 4, rate=0.003)
+    for encoding in ("learned", "sinusoidal"):
+        yield from seeds(3, encoding, "three to the left", 1, 150)
 
 
 def main(folder: Path) -> None:

@@ -58,7 +58,7 @@ class NumberByOffset(PositionalEncoding):
 # train a small causal model, one layer with two heads, for 150 steps. It learns one of three tasks:
 # to name
 #
-# - the token **before** each token;
+# - the token **three to the left** of each token, from place 3 on;
 # - the token at **place 0**, from every token;
 # - the token at **place 3**, from there on.
 #
@@ -70,7 +70,7 @@ from course_lab import widgets
 
 guess = widgets.predict(
     "What does it learn? (That is: 98 % right in each of 3 seeds.)",
-    ["nothing", "before", "before and place 0", "before, place 0 and place 3"],
+    ["nothing", "three to the left", "three to the left and place 0", "all three"],
 )
 
 # %%
@@ -96,7 +96,7 @@ def learn(task, seed):
 
 # %%
 TASKS = {
-    "before": partial(tasks.token_at_offset, -1),
+    "three to the left": partial(tasks.token_at_offset, -3),
     "place 0": partial(tasks.token_at_place, 0),
     "place 3": partial(tasks.token_at_place, 3),
 }
@@ -109,11 +109,11 @@ import matplotlib.pyplot as plt
 from course_utils import plots
 
 learned = [name for name, runs in trained.items() if min(right for _, right in runs) >= 0.98]
-answers = {0: "nothing", 3: "before, place 0 and place 3"}
+answers = {0: "nothing", 3: "all three"}
 guess.reveal(answers.get(len(learned), " and ".join(learned)))
 for name, runs in trained.items():
     solved = sum(right >= 0.98 for _, right in runs)
-    print(f"{name:8} learned in {solved} of 3 seeds")
+    print(f"{name:17} learned in {solved} of 3 seeds")
 
 
 def by_distance(run):
@@ -122,16 +122,16 @@ def by_distance(run):
     return table - table.amax(-1, keepdim=True)
 
 
-previous, first = (
+third, first = (
     torch.stack([by_distance(run) for run in trained[name]]) for name in TASKS if name != "place 3"
 )
 steps_up = (first.diff(dim=-1) > 0).all(-1).any(-1).sum().item()
-tops = (previous.argmax(-1) == 1).any(-1).sum().item()
+tops = (third.argmax(-1) == 3).any(-1).sum().item()
 fig, axes = plt.subplots(1, 2, figsize=(9, 3.2), sharex=True, sharey=True)
 for ax, bias, title in zip(
     axes,
-    (previous[0], first[0]),
-    ("asked for the token before: one peak", "asked for place 0: the farther, the better"),
+    (third[0], first[0]),
+    ("asked for three to the left: one peak", "asked for place 0: the farther, the better"),
     strict=True,
 ):
     at_work = bias.min(-1).values.argmin().item()  # the head that tells distances apart most
@@ -148,13 +148,13 @@ axes[0].set_ylabel("learned number, added to the\nscore (less the head's largest
 plots.show(
     fig,
     "What two heads add to the score at distances 0 to 8, less the largest, seed 0; orange, the "
-    f"head with the widest range. Before: a head has its top at distance 1, in {tops} of 3 seeds. "
-    f"Place 0: a head rises at every step, in {steps_up} of 3 seeds; dashed, a straight line "
-    "beside it.",
+    "head with the widest range. Three to the left: a head has its top at distance 3, in "
+    f"{tops} of 3 seeds. Place 0: a head rises at every step, in {steps_up} of 3 seeds; dashed, a "
+    "straight line beside it.",
 )
 
 # %% [markdown]
-# **Look:** it learns the token before, and place 0, too. For place 0 (right) a head likes each
+# **Look:** it learns three to the left, and place 0, too. For place 0 (right) a head likes each
 # farther key more, and the farthest key *is* place 0. **The edge of the text is a place.** Place 3
 # is at no edge, and this model misses it.
 #
@@ -169,8 +169,9 @@ plots.show(
 # %%
 guess = widgets.predict(
     "Three models were trained at positions 0 to 8: learned table, sinusoids, a number for each "
-    "offset. Which still name the token before, 50 positions on (98 % right in each of 3 seeds)?",
-    ["all three: it is still one to the left", "sinusoids and numbers", "numbers alone"],
+    "offset. Which still name the token three to the left, 50 positions on? (That is: 98 % right "
+    "in each of 3 seeds.)",
+    ["all: it is still three to the left", "sinusoids and numbers", "numbers alone"],
 )
 
 
@@ -203,17 +204,9 @@ ROWS = {"learned table": "learned", "sinusoids": "sinusoidal"}  # as the table o
 titles = {"accuracy": "at positions 0 to 8", "moved": "moved to positions 50 to 58"}
 
 
-RECORDED = {  # the tasks, as the table of runs calls them
-    "before": "the token before",
-    "place 0": "place 0",
-    "place 3": "place 3",
-}
-
-
 def worst(row, task, column):
     """The share right in the worst seed."""
-    recorded = rows_of(ROWS[row], heads=2, steps=150, task=RECORDED[task])
-    return recorded[column].min()
+    return rows_of(ROWS[row], heads=2, steps=150, task=task)[column].min()
 
 
 of_numbers = {
@@ -227,16 +220,16 @@ grids = {
     for column in titles
 }
 names = ("a number for each offset", *ROWS)
-before_moved = dict(zip(names, grids["moved"][:, 0].tolist(), strict=True))
-keeps = [name for name in names if before_moved[name] >= 0.98]
+third_moved = dict(zip(names, grids["moved"][:, 0].tolist(), strict=True))
+keeps = [name for name in names if third_moved[name] >= 0.98]
 guess.reveal(
-    "all three: it is still one to the left"
+    "all: it is still three to the left"
     if len(keeps) == 3
     else "sinusoids and numbers"
     if "sinusoids" in keeps
     else "numbers alone"
 )
-fig, axes = plt.subplots(1, 2, figsize=(9.5, 2.8), sharey=True)
+fig, axes = plt.subplots(1, 2, figsize=(11, 2.8), sharey=True)
 for ax, (column, title) in zip(axes, titles.items(), strict=True):
     look = {"form": ".2f", "signed": False, "limit": 1, "title": title}
     image = figures.numbered(ax, grids[column], names, list(TASKS), **look)
@@ -259,14 +252,14 @@ described = "; ".join(
 )
 plots.show(
     fig,
-    "Share of right answers in three tasks (before, place 0, place 3) of three models, worst of "
+    "Share of right answers in three tasks (three to the left, place 0, place 3), worst of "
     f"three seeds. {described}. Blind guessing has 0.20. The rows below the white line are "
     "recorded runs.",
 )
 
 # %% [markdown]
-# **Look:** fifty positions on, the table and the sinusoids fall to 0.53 or less in the worst seed,
-# in each task. (A table trained at all these positions: [up the
+# **Look:** fifty positions on, the table and the sinusoids fall to 0.53 or less in the worst
+# seed, in each task. (A table trained at all these positions: [up the
 # ladder](closer/04_up_the_ladder.ipynb).) Numbers for offsets answer as before, since no offset has
 # changed. A scheme that sees of positions only $j - i$ is **relative**.
 
@@ -290,14 +283,15 @@ print(moved - moved[:, None])  # j − i: a row for each query, a column for eac
 
 # %%
 distance = torch.arange(8, -1, -1.0)  # of the last query to keys 0 to 8
-for slope in (5, 2, 1):
+for slope in (2, 1):
     weights = (slope * distance).softmax(0)
     print(f"slope {slope}:", *(f"{weight:.2f}" for weight in weights[:5]), "…")
 
 # %% [markdown]
-# A steep slope takes almost key 0 alone. A gentle one takes some of key 1, too. A head's output
-# holds how much weight each kind of token got. The layer after may multiply it by a factor and add
-# up the heads: that is a **readout**. The kind with the largest sum is the answer.
+# Slope 2 takes nearly key 0 alone. Slope 1 takes some of key 1, too. Say key 0 is a *b*, key 1 an
+# *a*, and all later ones are *c*. Then both heads give *b* the most weight, and *a* less. The layer
+# after gets these weights of *a*, *b*, *c*. It may multiply each head's by a factor of its own, and
+# add them up: that is a **readout**. The kind of token with the largest sum is the answer.
 
 # %%
 guess = widgets.predict(
@@ -426,25 +420,25 @@ climbs = {
     "place 1: two slopes given": shares_right("given slopes", heads=2, task="place 1"),
     "place 2: three slopes given": shares_right("given slopes", heads=3, task="place 2"),
     "place 3: the four slopes given": given,
-    "no encoding": shares_right("none"),
-    "a number for each offset": shares_right("number by offset"),
-    "two layers, a table each": shares_right("number by offset", layers=2, heads=2),
+    "place 3: no encoding": shares_right("none"),
+    "place 3: a number for each offset": shares_right("number by offset"),
+    "place 3: two layers of numbers": shares_right("number by offset", layers=2, heads=2),
 }
 fig, ax = plt.subplots(figsize=(7.5, 3.3))
 for row, right in enumerate(climbs.values()):
     heights = row + torch.linspace(-0.2, 0.2, len(right))
     ax.plot(right, heights, "o", color="C1" if row < 3 else "0.45")
 ax.set_yticks(range(len(climbs)), list(climbs))
-for share, what in ((counting, "place 3, counting alone"), (0.98, "98 %")):
-    ax.axvline(share, color="0.5", linestyle=":")
-    above = {"ha": "center", "va": "bottom", "fontsize": 9, "color": "0.35"}
-    ax.text(share, -0.55, what, **above)
+ax.axvline(0.98, color="0.5", linestyle=":")
+ax.text(0.98, -0.55, "98 %", ha="center", va="bottom", fontsize=9, color="0.35")
+ax.plot([counting] * 2, [1.6, 5.4], color="0.5", linestyle=":")
+ax.text(counting + 0.01, 4.9, "counting alone", fontsize=9, color="0.35")
 ax.set(ylim=(len(climbs) - 0.5, -0.5), xlim=(0.38, 1.03))
-ax.set_xlabel("right answers after 1,500 steps, a dot a seed (grey: place 3)")
+ax.set_xlabel("right answers after 1,500 steps, a dot a seed")
 ax.set_title("Training climbs the first rung, not the third", pad=20)
 plots.show(
     fig,
-    "Right answers after 1,500 steps, a dot a seed; the last three rows are for place 3: "
+    "Right answers after 1,500 steps, a dot a seed: "
     + "; ".join(f"{name} {right.min():.2f} to {right.max():.2f}" for name, right in climbs.items())
     + f". Dotted: counting alone at place 3, {counting:.2f}, and 98 %.",
 )
@@ -481,19 +475,71 @@ def literal(q, table):  # (n, d) and (2k + 1, d) → (n, n), unscaled
 # %% [markdown]
 # In the sum $y_i$ the vector $a^V$ tells *where* a value was found. That is door 4. By it a first
 # layer can tell each token its place: with equal weights token $i$ gets the mean of $a^V$ over
-# offsets 0 to $-i$, and each $i$ another. A second layer can look for that. (Three trained models
-# do: *up the ladder*.)
+# offsets 0 to $-i$, and each $i$ another. A second layer can look for that. Do two of Shaw's layers
+# name place 3, then? And does it survive a move?
+
+# %% tags=["plumbing", "picture"]
+# What a move leaves; and whether `literal` and door 4 are the library's
+from course_utils.encodings.functional import offset_matrix, shaw_scores, shaw_values
+
+q, table = torch.randn(12, 16), torch.randn(9, 16)
+offsets = offset_matrix(torch.arange(12), torch.arange(12))
+w = literal(q, table).softmax(-1)
+door_4 = (w[..., None] * table[offsets.clamp(-4, 4) + 4]).sum(1)  # (n, d)
+assert torch.allclose(literal(q, table), shaw_scores(q, table, offsets), atol=1e-4)
+assert torch.allclose(door_4, shaw_values(w, table, offsets), atol=1e-4)
+SCHEMES = {  # of the table of runs; and the colour
+    "learned table, one layer": (rows_of("learned", heads=2), "learned"),
+    "sinusoids, one layer": (rows_of("sinusoidal", heads=2), "sinusoidal"),
+    "numbers, two layers": (rows_of("number by offset", layers=2, heads=2), None),
+    "Shaw without $a^V$, two layers": (rows_of("shaw, keys only", layers=2, heads=2), None),
+    "Shaw, one layer": (rows_of("shaw", heads=2), "shaw"),
+    "Shaw, two layers": (rows_of("shaw", layers=2, heads=2), "shaw"),
+}
+fig, ax = plt.subplots(figsize=(7.5, 3.4))
+for row, (of_scheme, encoding) in enumerate(SCHEMES.values()):
+    color = plots.identity(encoding).colour if encoding else "0.45"
+    heights = row + torch.linspace(-0.2, 0.2, len(of_scheme))
+    ax.plot(of_scheme["accuracy"], heights, "o", color=color, fillstyle="none", markersize=9)
+    ax.plot(of_scheme["moved"], heights, "o", color=color, markersize=5)
+ax.plot([], [], "o", color="0.4", fillstyle="none", markersize=9, label="where it was trained")
+ax.plot([], [], "o", color="0.4", markersize=5, label="50 positions on")
+ax.legend(loc="upper left", bbox_to_anchor=(0, -0.2), ncols=2, frameon=False, fontsize=9)
+ax.axvline(0.98, color="0.5", linestyle=":")
+ax.set_yticks(range(len(SCHEMES)), list(SCHEMES))
+ax.set(ylim=(len(SCHEMES) - 0.5, -0.5), xlim=(0.15, 1.05))
+ax.set_xlabel("right answers at place 3, a dot a seed; dotted, 98 %")
+ax.set_title("Two of Shaw's layers name place 3, moved or not")
+plots.show(
+    fig,
+    "Right answers at place 3 where the models were trained and 50 positions on, 1,500 steps, "
+    "three seeds, two heads: "
+    + "; ".join(
+        f"{name} {of['accuracy'].min():.2f} to {of['accuracy'].max():.2f}, then "
+        f"{of['moved'].min():.2f} to {of['moved'].max():.2f}"
+        for name, (of, _) in SCHEMES.items()
+    )
+    + ".",
+)
+
+# %% [markdown]
+# **Look:** two of Shaw's layers do both, in each of three seeds. The table and the sinusoids name
+# place 3 only where they were trained. Without $a^V$ Shaw's layers pass in no seed: in the score, a
+# vector here does no better than a number. (How the two layers do it: *up the ladder*.)
 #
-# Offsets are clipped, so that a table of $2k + 1$ vectors does for any length. What does that cost?
+# ## Why not, then? The price
+#
+# A position's vector is added once a token. An offset belongs to a query *and* a key, so it enters
+# every score. Offsets are clipped, so that $2k + 1$ vectors do for any length:
 
 # %%
 print((torch.arange(6) - torch.arange(6)[:, None]).clamp(-2, 2))  # c for six tokens, k = 2
 print(f"1,024 tokens, d = 64: `vectors` fills {4 * 1024**2 * 64 // 2**20} MiB")  # float32
 
 # %% [markdown]
-# From $k$ on all offsets of a side share a vector: that is what *clip* does. T5 (Raffel et al.
-# 2019) has numbers again, and its far offsets share them in **buckets**. (More of T5,
-# Transformer-XL and DeBERTa: [term by term](closer/04_term_by_term.ipynb).)
+# From $k$ on all offsets of a side share a vector. T5 (Raffel et al. 2019) has numbers again, and
+# its far offsets share them in **buckets**. (More of T5, Transformer-XL and DeBERTa: [term by
+# term](closer/04_term_by_term.ipynb).)
 #
 # **Exercise 2 ★★ Without the large tensor.** `vectors` holds $n^2 d$ numbers. Write
 # `shaw_from_scratch(q, table)`: what `literal` returns, in PyTorch, with no array of more than
@@ -517,74 +563,34 @@ def shaw_from_scratch(q, table):
 # %%
 check_shaw(shaw_from_scratch)
 
-# %% [markdown]
-# ## The price
-#
-# Do two of Shaw's layers name place 3, and survive a move? And what does it cost? A position's
-# vector is added once a token. An offset belongs to a query *and* a key, so it enters every score.
-
 # %% tags=["plumbing", "picture"]
-# What a move leaves, and what it costs; and whether `literal` and door 4 are the library's
-from course_utils.encodings.functional import offset_matrix, shaw_scores, shaw_values
-
-q, table = torch.randn(12, 16), torch.randn(9, 16)
-offsets = offset_matrix(torch.arange(12), torch.arange(12))
-w = literal(q, table).softmax(-1)
-door_4 = (w[..., None] * table[offsets.clamp(-4, 4) + 4]).sum(1)  # (n, d)
-assert torch.allclose(literal(q, table), shaw_scores(q, table, offsets), atol=1e-4)
-assert torch.allclose(door_4, shaw_values(w, table, offsets), atol=1e-4)
-SCHEMES = {  # of the table of runs; and the colour
-    "learned table, one layer": (rows_of("learned", heads=2), plots.identity("learned").colour),
-    "sinusoids, one layer": (rows_of("sinusoidal", heads=2), plots.identity("sinusoidal").colour),
-    "Shaw, two layers": (rows_of("shaw", layers=2, heads=2), plots.identity("shaw").colour),
-    "without $a^V$": (rows_of("shaw, keys only", layers=2, heads=2), "0.45"),
-}
-fig, (left, right) = plt.subplots(1, 2, figsize=(11, 3.6), width_ratios=(1, 0.8))
-for row, (of_scheme, color) in enumerate(SCHEMES.values()):
-    heights = row + torch.linspace(-0.2, 0.2, len(of_scheme))
-    left.plot(of_scheme["accuracy"], heights, "o", color=color, fillstyle="none", markersize=9)
-    left.plot(of_scheme["moved"], heights, "o", color=color, markersize=5)
-left.plot([], [], "o", color="0.4", fillstyle="none", markersize=9, label="where it was trained")
-left.plot([], [], "o", color="0.4", markersize=5, label="50 positions on")
-left.legend(loc="lower center", bbox_to_anchor=(0.5, 1.08), ncols=2, frameon=False, fontsize=9)
-left.axvline(0.98, color="0.5", linestyle=":")
-left.set_yticks(range(len(SCHEMES)), list(SCHEMES))
-left.set(ylim=(len(SCHEMES) - 0.5, -0.5), xlim=(0.15, 1.05))
-left.set_xlabel("right answers at place 3, a dot a seed")
-left.set_title("Offsets survive a move …")
-d = 64
-n = torch.arange(1, 1025)
-curves = {
-    "offsets: n² scores": (n * n, "C1"),
-    "positions: n × d": (n * d, "0.45"),
-    "different offsets: 2n − 1": (2 * n - 1, "black"),
-}
-for name, (numbers, color) in curves.items():
-    right.loglog(n, numbers, color=color)
-    right.text(1200, numbers[-1], f"{name}\n{numbers[-1]:,}", color=color, va="center", fontsize=9)
-right.set(xlabel=f"tokens n, up to {len(n):,} (d = {d})", xlim=(1, 1024))
-right.set_ylabel("numbers added,\none head of one layer")
-right.set_title("… and enter n² scores")
+# What positions and offsets are added to
+n, width = 24, 8
+by_offset = offset_matrix(torch.arange(n), torch.arange(n))
+fig, axes = plt.subplots(1, 3, figsize=(9, 3.6), width_ratios=(width / n, 1, 1))
+axes[0].imshow(torch.zeros(n, width), cmap="Greys", vmin=-1, vmax=1)
+axes[0].set(title="positions", xlabel=f"d numbers\n(here {width})", ylabel=f"n tokens (here {n})")
+for layer, ax in enumerate(axes[1:], 1):
+    image = ax.imshow(by_offset, cmap="RdBu_r", vmin=-n, vmax=n)
+    ax.set(title=f"offsets, layer {layer}", xlabel="n keys", ylabel="n queries")
+for ax in axes:
+    ax.set(xticks=[], yticks=[])
+fig.colorbar(image, ax=axes, label="offset $j - i$", shrink=0.8)
+fig.suptitle("Positions enter once; offsets enter every score of every layer")
+tokens, d = 1024, 64
+print(f"{tokens:,} tokens: vectors of {d} numbers hold {tokens * d:,};", end=" ")
+print(f"a head of one layer has {tokens**2:,} scores, of {2 * tokens - 1:,} different offsets")
 plots.show(
     fig,
-    "Left, right answers at place 3 where the models were trained and 50 positions on, 1,500 steps,"
-    " three seeds: "
-    + "; ".join(
-        f"{name} {of['accuracy'].min():.2f} to {of['accuracy'].max():.2f}, then "
-        f"{of['moved'].min():.2f} to {of['moved'].max():.2f}".replace("\n", " ")
-        for name, (of, _) in SCHEMES.items()
-    )
-    + f". Dotted: 98 %. Right, both axes logarithmic: numbers added in one head of one layer for 1 "
-    f"to {len(n):,} tokens, no mask, d = {d}. At {len(n):,}: "
-    + "; ".join(f"{name}, {numbers[-1]:,}" for name, (numbers, _) in curves.items())
-    + f". Below n = {d} the scores are fewer than the positions' numbers.",
+    f"Left a strip of n by d numbers, added once for all layers, here {n} by {width}. Right a "
+    f"square of n by n scores for each of two layers, of one head, no mask; each diagonal is one "
+    f"offset j − i, from {1 - n} to {n - 1}.",
 )
 
 # %% [markdown]
-# **Look:** so why not say "three to the left"? Left: it survives a move, and two of Shaw's layers
-# name place 3, in each of three seeds (without $a^V$, in none). The table and the sinusoids do so
-# only where they were trained. Right: it costs more. Without a mask, in one head of one layer, past
-# $n = d$ tokens there are more scores than numbers in the positions' vectors.
+# **Look:** so why not say "three to the left"? It does survive a move. But it has to be said for
+# each query and key, in each head and layer. Without a mask, past $n = d$ tokens one head of one
+# layer has more scores than the positions' vectors have numbers. Yet each diagonal is one offset.
 #
 # To add a number to a score is little beside the $d$ products of $q \cdot k$. In `literal` Shaw's
 # $q \cdot a^K$ takes $d$ products more for each score. (Exercise 2, an idea of Huang et al. 2018,
