@@ -478,7 +478,7 @@ def literal(q, table):  # (n, d) and (2k + 1, d) → (n, n), unscaled
 # offsets 0 to $-i$, and each $i$ another. A second layer can look for that. Do two of Shaw's layers
 # name place 3, then? And does it survive a move?
 
-# %% tags=["plumbing", "picture"]
+# %% tags=["plumbing"]
 # What a move leaves; and whether `literal` and door 4 are the library's
 from course_utils.encodings.functional import offset_matrix, shaw_scores, shaw_values
 
