@@ -142,17 +142,32 @@ check_marks(lambda n, width: torch.ones(n, width))
 
 # %% tags=["plumbing"]
 # What “cat” sees with your marks
+from course_utils.encodings.sinusoidal import sinusoidal_table
+
 solved = check_marks.verdict(my_marks).kind == "right"
-marked = words + (my_marks if solved else torch.ones)(6, 32)
+mine = (my_marks if solved else torch.ones)(6, 32)
 print("with your marks" if solved else "with 1 added everywhere, until your marks pass the check")
-show((marked @ marked[1] / 32).softmax(0))
-apart, long = (marked[0] - marked[4]).norm(), words.norm(dim=1).mean()
+
+
+def seen(marks):
+    """The weights of "cat" in the marked sentence."""
+    marked = words + marks
+    return (marked @ marked[1] / 32).softmax(0)
+
+
+show(seen(mine))
+apart, long = ((words + mine)[0] - (words + mine)[4]).norm(), words.norm(dim=1).mean()
 print(f"the two “the”, as vectors: {apart:.2g} apart (a word is about {long:.1f} long)")
+for name, marks in {"your marks": mine, "lesson 02's": sinusoidal_table(torch.arange(6), 32)}.items():
+    weights = seen(marks)
+    nearer = "yes" if weights[0] > weights[4] + 0.01 else "no"
+    gentle = "yes" if weights.max() < 0.6 else "no"
+    print(f"{name:11}  nearer “the” gets more: {nearer:3}  no word above 0.6: {gentle}")
 
 # %% [markdown]
 # **Look:** once your marks pass, the two "the" are two vectors. If one word gets nearly all, your
-# marks drown the words: how long are they beside a word? Which marks are good? Lesson 02 builds
-# some.
+# marks drown the words: how long are they beside a word? Now change them until both answers are
+# *yes*.
 #
 # ## In five lines
 #
@@ -160,7 +175,7 @@ print(f"the two “the”, as vectors: {apart:.2g} apart (a word is about {long:
 # - We put position in by four doors: embeddings, queries and keys, scores, values.
 # - Marks that differ, added to equal words, make different vectors of them.
 # - A lesson is a row of experiments: predict, run, look.
-# - Checks ask about mistakes; `notebooks/solutions/` has solutions.
+# - Checks ask; `notebooks/solutions/` answers.
 #
 # **Read next:** Vaswani et al. 2017, arXiv 1706.03762, section 3.2.
 #
