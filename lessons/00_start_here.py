@@ -158,7 +158,8 @@ def seen(marks):
 show(seen(mine))
 apart, long = ((words + mine)[0] - (words + mine)[4]).norm(), words.norm(dim=1).mean()
 print(f"the two “the”, as vectors: {apart:.2g} apart (a word is about {long:.1f} long)")
-for name, marks in {"your marks": mine, "lesson 02's": sinusoidal_table(torch.arange(6), 32)}.items():
+waves = sinusoidal_table(torch.arange(6), 32)
+for name, marks in {"your marks": mine, "lesson 02's": waves}.items():
     weights = seen(marks)
     nearer = "yes" if weights[0] > weights[4] + 0.01 else "no"
     gentle = "yes" if weights.max() < 0.6 else "no"
