@@ -29,7 +29,7 @@ FACTS = re.compile(r"^\*\*Time:\*\* .*(?:\n.+)*", re.MULTILINE)
 ALL_CODE = "Show the code of pictures and questions too"  # what site.js hides until then
 NO_SEARCH = "no-search"  # Sphinx's class for what the search leaves out
 OF_AN_EXPLORER = "Code: show the explorer"
-OF_AN_ANSWER = "Show the code"  # which a guess would have to scroll past
+OF_AN_ANSWER = "The code"  # which a guess would have to scroll past
 SUMMARY = re.compile(r"(?<=^## In five lines\n).*?(?=^\*\*Next:|\Z)", re.MULTILINE | re.DOTALL)
 WORDS = {  # of notebooks → of pages, where nothing runs
     "; run the cells from the top.": ".",
