@@ -697,13 +697,13 @@ def test_results_are_filtered_sorted_and_found_from_their_number(opened):
     assert len(shown_rows(page, "results")) == 17
     assert "17 of" in results.get_by_role("status").text_content()
     mean = page.locator("#results").get_by_role("button", name="mean ± margin")
-    for name, first in (("ascending", "deberta"), ("descending", "none")):
+    for name, first in (("ascending", "DeBERTa"), ("descending", "no encoding")):
         mean.press("Enter")
         heading = page.locator("#results th[aria-sort]")
         assert heading.get_attribute("aria-sort") == name
         assert shown_rows(page, "results")[0] == first
-    results.get_by_label("encoding").select_option("rope")
-    assert shown_rows(page, "results") == ["rope"]
+    results.get_by_label("encoding").select_option("RoPE")
+    assert shown_rows(page, "results") == ["RoPE"]
 
     page.locator("#encoding-alibi a[href='#causal-alibi-1024']").click()  # no filter shows it now
     row = page.locator("#causal-alibi-1024")
@@ -712,8 +712,8 @@ def test_results_are_filtered_sorted_and_found_from_their_number(opened):
     assert results.get_by_label("text length").input_value() == "1024"
 
     page.locator("form[data-rows=encodings]").get_by_label("kernel").select_option("plain")
-    assert "rope" in shown_rows(page, "encodings")
-    assert "alibi" not in shown_rows(page, "encodings")
+    assert "RoPE" in shown_rows(page, "encodings")
+    assert "ALiBi" not in shown_rows(page, "encodings")
 
 
 def test_a_phone_has_a_block_for_each_row_of_the_evidence(opened):

@@ -15,6 +15,7 @@ from site_html import macros, tag
 from site_page import Page
 
 from course_lab import chooser, explorers
+from course_lab.spelling import printed
 from course_utils import measures
 from course_utils import results as measured
 from course_utils.texts import data
@@ -92,7 +93,7 @@ def why() -> str:
     first = chooser.facts().sort_values("loss").index[0]
     return (
         "The picture starts with a plain attention kernel, as most libraries have it. Allow *any*, "
-        f"and `{first}` comes first: it has the lowest loss of the small models, and asks the "
+        f"and {printed(str(first))} comes first: it has the lowest loss of the small models, and asks the "
         "words for it."
     )
 
@@ -105,10 +106,10 @@ def bridge() -> str:
     ahead = {name: short["rope"] - short[name] for name in (first, runner_up)}
     left = steps["rope"] - steps[runner_up]
     return (
-        f"Below, `{first}` has the lowest loss, {ahead[first]:.3f} nats a byte ahead of RoPE. It "
-        f"is a small model after a short training, and `{first}` asks the words, which no plain "
+        f"Below, {printed(first)} has the lowest loss, {ahead[first]:.3f} nats a byte ahead of RoPE. It "
+        f"is a small model after a short training, and {printed(first)} asks the words, which no plain "
         "fused kernel does; RoPE turns queries and keys before any kernel, at little cost. Nor "
-        f"need a lead last: that of `{runner_up}` over RoPE, {ahead[runner_up]:.3f} here, is "
+        f"need a lead last: that of {printed(runner_up)} over RoPE, {ahead[runner_up]:.3f} here, is "
         f"{left:.3f} after ten times the steps."
     )
 
@@ -121,7 +122,9 @@ def which() -> str:
         return tag("a", best.number, href=f"#{row}", class_="om-number")
 
     head, *rows = readme_tables.which_rows(linked)
-    as_html = [[Markup(CODE.sub(r"<code>\1</code>", cell)) for cell in row] for row in rows]
+    as_html = [
+        [Markup(CODE.sub(lambda name: printed(name[1]), cell)) for cell in row] for row in rows
+    ]
     return str(macros("choose.html").which(head, as_html))
 
 
@@ -156,6 +159,7 @@ def _encoding(
         losses.append(("–", float("inf"), "") if pd.isna(mean) else (f"{mean:.3f}", mean, row))
     return {
         "name": name,
+        "printed": printed(name),
         "doors": fact["doors"],
         "losses": losses,
         "masked": "measured" if not pd.isna(masked) else "not measured",
@@ -191,7 +195,7 @@ def _results(key: str) -> Iterator[dict[str, Any]]:
         seeds = group.sort_values("seed")
         yield {
             "anchor": anchor(key, name, read, reading),
-            "encoding": name,
+            "encoding": printed(name),
             "mean": means.loc[case, "mean"],
             "margin": means.loc[case, "margin"],
             "read": read,
