@@ -270,11 +270,13 @@ def test_cases_of_a_verdict_are_told_in_words_and_in_the_order_of_their_numbers(
     [
         ("windows of  64: 1.400 nats, 18,432 bytes judged", True),
         ("a  b  c\n1  2  3", False),
-        ("asked      slopes", False),
+        ("slope 1/2    95 % within   6 keys; 3/m is   6", True),
+        ("steep lines at    64: below ALiBi  in 5 of 5 seeds", True),
+        ("               lengths stay    distances differ\nstretch   ✗    ✓", False),
         ("    a line set in", True),
     ],
 )
-def test_lines_of_printed_text_may_break_where_there_are_no_columns(text, breaks):
+def test_lines_of_printed_text_may_break_where_it_is_no_table(text, breaks):
     assert (":class: om-output om-lines" in page(code("show()", printed(text))).markdown) is breaks
 
 

@@ -616,6 +616,14 @@ def test_a_search_finds_lessons_before_objects_of_the_reference(opened, site):
     assert lessons and objects and max(lessons) < min(objects)
 
 
+def test_a_search_finds_the_glossarys_entry_before_modules_of_the_reference(opened, site):
+    page = opened("index")
+    titles = search_for(page, site, "attention sink")
+    links = page.locator(f"{FOUND} > a").evaluate_all("all => all.map(link => link.href)")
+    modules = [place for place, link in enumerate(links) if "/reference/" in link]
+    assert modules and titles.index("Glossary > Attention sink") < min(modules)
+
+
 def test_a_search_finds_lessons_and_then_the_glossarys_entry_once(opened, site):
     page = opened("index")
     titles = search_for(page, site, "needle")

@@ -165,7 +165,10 @@ def printed(page: Any, place: int) -> str:
 
 
 PICTURE = "#@title The picture\nprint('draw' + 'n')\nguess.answer, 'last'"
-GUESS_FIRST = f"Guess “{QUESTION}” above, or run this cell once more to see it without a guess."
+GUESS_FIRST = (
+    f"Guess “{QUESTION}” above, and it opens here. Without a guess: run this cell once more "
+    "(Shift+Enter)."
+)
 SETTLE = """#@title The verdicts
 for key in ('C29', 'C30'): myths.settle(key, {'one': False}, 'It has 384 numbers.')"""
 CLAIMS = """#@title Code of the question

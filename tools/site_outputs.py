@@ -38,9 +38,8 @@ UNUSUAL = 1.25  # times as wide as the others: with a colour bar, which may stan
 TITLE = 0.32  # of a door strip's height
 DOORS = 0.76  # of their size as drawn, on a phone: then their words have 9 pixels
 CUT = 0.493  # of its width: left of the third door's leaf
-COLUMNS = re.compile(
-    r"\S {4,}\S|\S {2,}\S(?:.*\S)? {2,}\S"
-)  # in a line: gaps that stand in a table
+GAPS = re.compile(r" {2,}")  # between the columns of a line of print
+CELL = 2  # words in a cell of a table, at most, after the label
 INDEX_NAME = re.compile(  # which pandas writes into a second row of headings
     r"<thead>\s*<tr>\s*<th></th>(.*?)</tr>\s*<tr>\s*<th>(.+?)</th>(?:\s*<th></th>)+\s*</tr>\s*</thead>",
     re.DOTALL,
@@ -354,8 +353,15 @@ def _scale(widths: Sequence[float], least: float) -> float:
 
 
 def _printed(text: str) -> str:
-    """Printed text; without columns its lines may break."""
-    return code_block(text, "text", "om-output" if COLUMNS.search(text) else "om-output om-lines")
+    """Printed text; where it is no table its lines may break."""
+    is_table = any(map(_is_row, text.splitlines()))
+    return code_block(text, "text", "om-output" if is_table else "om-output om-lines")
+
+
+def _is_row(line: str) -> bool:
+    """Whether a line has columns: a label and short cells, rather than a sentence with gaps."""
+    _, *cells = GAPS.split(line.strip())
+    return len(cells) > 1 and all(len(cell.split()) <= CELL for cell in cells)
 
 
 def _stream(text: str, keys: tuple[str, ...]) -> list[str]:
