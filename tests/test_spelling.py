@@ -3,7 +3,6 @@
 import re
 
 import pytest
-
 from explorer_modules import look
 
 from course_lab import explorers

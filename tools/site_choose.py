@@ -90,11 +90,11 @@ def _list(sentences: dict[str, str]) -> str:
 
 def why() -> str:
     """What the picture's first state takes for granted, and who is first without that."""
-    first = chooser.facts().sort_values("loss").index[0]
+    first = printed(str(chooser.facts().sort_values("loss").index[0]))
     return (
         "The picture starts with a plain attention kernel, as most libraries have it. Allow *any*, "
-        f"and {printed(str(first))} comes first: it has the lowest loss of the small models, and asks the "
-        "words for it."
+        f"and {first} comes first: it has the lowest loss of the small models, and asks the words "
+        "for it."
     )
 
 
@@ -105,11 +105,12 @@ def bridge() -> str:
     runner_up = next(name for name in short.index[1:] if name in steps.dropna().index)
     ahead = {name: short["rope"] - short[name] for name in (first, runner_up)}
     left = steps["rope"] - steps[runner_up]
+    winner, second = printed(first), printed(runner_up)
     return (
-        f"Below, {printed(first)} has the lowest loss, {ahead[first]:.3f} nats a byte ahead of RoPE. It "
-        f"is a small model after a short training, and {printed(first)} asks the words, which no plain "
+        f"Below, {winner} has the lowest loss, {ahead[first]:.3f} nats a byte ahead of RoPE. It "
+        f"is a small model after a short training, and {winner} asks the words, which no plain "
         "fused kernel does; RoPE turns queries and keys before any kernel, at little cost. Nor "
-        f"need a lead last: that of {printed(runner_up)} over RoPE, {ahead[runner_up]:.3f} here, is "
+        f"need a lead last: that of {second} over RoPE, {ahead[runner_up]:.3f} here, is "
         f"{left:.3f} after ten times the steps."
     )
 

@@ -40,4 +40,6 @@ def page(markdown: str) -> Page:
     """
     claims = {claim["id"]: claim for claim in read_claims()}
     entries = [site_ledger.entry(claims[key]) for key in CHOSEN]
-    return Page("myths", "", markdown.replace(HERE, str(macros("myths.html").cards(entries, CHOSEN))))
+    return Page(
+        "myths", "", markdown.replace(HERE, str(macros("myths.html").cards(entries, CHOSEN)))
+    )

@@ -289,8 +289,9 @@ def _views(svg: str) -> list[View]:
         if in_a_row and first[0] < second[0] and second[0] + second[2] <= end:
             first[2], second[2] = second[0] - first[0], end - second[0]
     return [
-        (name if window == drawn[name] else _window(*window)[0], (*window,))
+        (name if window == drawn[name] else _window(*window)[0], (left, top, wide, high))
         for name, window in windows.items()
+        for left, top, wide, high in [window]
     ]
 
 

@@ -242,14 +242,15 @@ class _Writer:
             return
         questions = site_questions.questions(cell, self.name)
         keys = self.waiting.get(cell.id, ())
+        before: list[str] = []
+        after: list[str] = []
         shown = self.outputs.blocks(cell, keys)
         if questions or _has(cell, PLUMBING) or _only_explores(cell):
-            before, after = [], _folded_source(cell)  # quietly, below what it is the code of
+            after = _folded_source(cell)  # quietly, below what it is the code of
         elif keys:
             self.code_below, self.keys_of_code = [*self.code_below, code_block(cell.source)], keys
-            before, after = [], []
         else:
-            before, after = [code_block(cell.source)], []
+            before = [code_block(cell.source)]
         inside = self._inside(cell)
         self._put([*before, *self._settled(cell)], inside)
         for question in questions:
