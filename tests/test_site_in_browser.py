@@ -229,6 +229,34 @@ def test_a_guess_unfolds_the_answer_is_judged_and_remembered(opened):
     assert score.text_content() == "3 guesses "
 
 
+def test_the_picture_comes_before_its_code_and_five_lines_wait_for_the_last_guess(opened):
+    page = opened("08_stretching_rope")
+    lines = page.locator(".om-summary")
+    assert not lines.locator("li").first.is_visible()
+    for form in page.locator(".om-guess").all():
+        assert lines.get_attribute("open") is None
+        form.get_by_role("radio").first.click()
+    assert lines.locator("li").first.is_visible()
+    page = opened("04_relative")
+    form = page.locator(".om-guess").first
+    form.get_by_role("radio").first.click()
+    sealed = page.locator(f".om-sealed[data-asks='{form.get_attribute('data-question')}']").first
+    picture, code = sealed.locator("img").first, sealed.get_by_text("The code", exact=True)
+    assert picture.bounding_box()["y"] < code.bounding_box()["y"]
+    assert not sealed.locator(".highlight-python").first.is_visible()
+
+
+def test_a_myths_numbers_are_folded_under_a_sentence(opened):
+    page = opened("myths")
+    card = page.locator(".om-card:not([hidden])").first
+    card.get_by_role("button", name="false").click()
+    assert card.locator("b", has_text="FALSE").first.is_visible()
+    numbers = card.locator(".om-numbers")
+    assert not numbers.locator("p").first.is_visible()
+    numbers.locator("summary").click()
+    assert numbers.get_by_text("Evidence").is_visible()
+
+
 def test_a_verdict_is_said_once_beside_its_question(opened):
     page = opened("08_stretching_rope")
     for form in page.locator(".om-guess[data-kind=choice]").all():
