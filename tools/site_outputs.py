@@ -346,11 +346,13 @@ def _scale(widths: Sequence[float], least: float) -> float:
 
     Two of them stand in a row where that leaves their words legible, else one.
     """
-    usual = max(width for width in widths if width <= UNUSUAL * statistics.median(widths))
-    in_pairs = (PHONE - GAP) / (2 * usual)
+    median = statistics.median(widths)
+    usual = max(width for width in widths if width <= UNUSUAL * median)
+    smallest = max(SMALLEST, math.floor(100 * least) / 100)
     alone = max(FITS, PHONE / max(widths))
-    pairs_are_legible = in_pairs >= max(SMALLEST, math.floor(100 * least) / 100)
-    return math.floor(100 * min(LARGEST, in_pairs if pairs_are_legible else alone)) / 100
+    scales = [(PHONE - GAP) / (2 * width) for width in (usual, median)]  # all in pairs, or most
+    in_pairs = next((scale for scale in scales if scale >= smallest), None)
+    return math.floor(100 * min(LARGEST, in_pairs or alone)) / 100
 
 
 def _printed(text: str) -> str:
