@@ -2,13 +2,14 @@
 // into language_data.js; conf.py cuts the pages in the same way.
 
 var Scorer = {
-  // Lessons come first, then the glossary, then other pages. Objects of the reference, and entries
-  // of its index, come after all text.
+  // Lessons come first, then the glossary, then other pages, those of the reference last. Its
+  // objects, and entries of its index, come after all text.
   // But before all comes an object whose name has several words, if they are those of the query.
   score: ([page, title, , , score, , kind]) => {
     const words = splitQuery(new URLSearchParams(location.search).get("q") ?? "").join("_");
     if (words.includes("_") && title.split(".").pop() === words.toLowerCase()) return score + 1000;
     if (page === "glossary") return Math.min(score, Scorer.term) + 1;
+    if (page.startsWith("reference/") && kind !== "object") return Math.min(score, Scorer.partialTerm);
     return score + (kind === "object" || kind === "index" ? -1000 : /^\d\d_/.test(page) ? 3 : 0);
   },
   objNameMatch: 11, objPartialMatch: 6, objPrio: {}, objPrioDefault: 0, // Sphinx's own from here

@@ -83,6 +83,7 @@ ANSWER = code(
     printed("a = 1\nMeasured: me. (No prediction was made above.)\nb = 2\n"),
 )
 ASK_MORE = code("g = predict()", shown("Predict: And?\n  (1) a\n  (2) b"), tags=["plumbing"])
+CODE_BELOW = site_page.OF_AN_ANSWER
 KEY = site_questions.questions(ASK, "02_waves")[0].key
 
 
@@ -193,6 +194,18 @@ def test_the_panels_of_a_figure_stand_below_each_other_too_and_its_words_are_rea
     assert "--om-scale: 1.1" in markdown, "narrow ones are not blown up"
 
 
+def test_a_panel_whose_view_reaches_over_the_next_one_is_shown_up_to_there():
+    boxes = '<view id="panel-1" viewBox="0 0 180 60" /><view id="panel-2" viewBox="90 0 60 60" />'
+    (first, left), (second, right) = site_outputs._views(boxes)
+    assert (left, right) == ((0, 0, 90, 60), (90, 0, 90, 60))
+    assert first == "svgView(viewBox(0,0,90,60))" and second == "svgView(viewBox(90,0,90,60))"
+
+
+def test_panels_stand_in_pairs_though_one_of_them_has_an_axis_and_one_a_colour_bar():
+    scale = site_outputs._scale([200, 180, 180, 300], 0.5)
+    assert 2 * 200 * scale + site_outputs.GAP <= site_outputs.PHONE < 2 * 220 * scale
+
+
 def test_a_drawing_that_refers_to_what_it_lacks_is_refused():
     svg = drawing(1).replace("</svg>", '<use href="#mark" /></svg>')
     with pytest.raises(BuildError, match="#mark"):
@@ -257,11 +270,13 @@ def test_cases_of_a_verdict_are_told_in_words_and_in_the_order_of_their_numbers(
     [
         ("windows of  64: 1.400 nats, 18,432 bytes judged", True),
         ("a  b  c\n1  2  3", False),
-        ("asked      slopes", False),
+        ("slope 1/2    95 % within   6 keys; 3/m is   6", True),
+        ("steep lines at    64: below ALiBi  in 5 of 5 seeds", True),
+        ("               lengths stay    distances differ\nstretch   ✗    ✓", False),
         ("    a line set in", True),
     ],
 )
-def test_lines_of_printed_text_may_break_where_there_are_no_columns(text, breaks):
+def test_lines_of_printed_text_may_break_where_it_is_no_table(text, breaks):
     assert (":class: om-output om-lines" in page(code("show()", printed(text))).markdown) is breaks
 
 
@@ -310,7 +325,7 @@ def test_a_number_is_asked_for_with_its_unit():
     assert re.search(r'inputmode="decimal".*?> m</label>', markdown)
 
 
-def test_what_gives_the_answer_away_is_folded_and_the_code_is_not():
+def test_what_gives_the_answer_away_is_folded_and_its_code_stands_below_it():
     board = code("#@title The board\ndraw()", picture("me, largest"), tags=["plumbing"])
     look, then = "**Look:** me.\n\nOn.", "## Then"
     steps = code("steps()", printed("step"))
@@ -319,9 +334,30 @@ def test_what_gives_the_answer_away_is_folded_and_the_code_is_not():
     assert keys == KEY
     for part in ("step", "Some words.", "a = 1", "b = 2", "me, largest", "**Look:** me."):
         assert part in text
-    for part in ("steps()", "On.", "## Then"):
+    assert text.index("step") < text.index(CODE_BELOW) < text.index("steps()")
+    assert "steps()" not in markdown.partition('<details class="om-sealed"')[0]
+    for part in ("On.", "## Then"):
         assert part not in text
         assert part in markdown
+
+
+def test_code_that_shows_nothing_stands_below_what_the_answer_shows():
+    markdown = page(ASK, code("train()"), "Some words.", ANSWER, code("next_one()")).markdown
+    ((_, text),) = folds(markdown)
+    assert "Some words." not in text, "they can be read before"
+    assert text.index("a = 1") < text.index(CODE_BELOW) < text.index("train()")
+    assert text.count(CODE_BELOW) == 1 and "next_one()" not in text
+    assert "next_one()" in markdown
+
+
+def test_the_lines_that_sum_a_lesson_up_wait_for_all_its_guesses():
+    lines = "## In five lines\n\n- Me.\n\n**Read next:** A paper.\n\n**Next:** lesson 03."
+    markdown = page(ASK, ANSWER, lines).markdown
+    before, _, fold = markdown.partition(f'<details class="om-summary" data-asks="{KEY}">')
+    assert "## In five lines" in before and "- Me." not in before
+    inside, _, after = fold.partition("</details>")
+    assert "- Me." in inside and "A paper." in inside and "lesson 03" in after
+    assert "om-summary" not in page(lines).markdown, "there is nothing to wait for"
 
 
 def test_a_heading_ends_a_fold_and_later_outputs_open_another():

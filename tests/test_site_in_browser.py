@@ -229,6 +229,34 @@ def test_a_guess_unfolds_the_answer_is_judged_and_remembered(opened):
     assert score.text_content() == "3 guesses "
 
 
+def test_the_picture_comes_before_its_code_and_five_lines_wait_for_the_last_guess(opened):
+    page = opened("08_stretching_rope")
+    lines = page.locator(".om-summary")
+    assert not lines.locator("li").first.is_visible()
+    for form in page.locator(".om-guess").all():
+        assert lines.get_attribute("open") is None
+        form.get_by_role("radio").first.click()
+    assert lines.locator("li").first.is_visible()
+    page = opened("04_relative")
+    form = page.locator(".om-guess").first
+    form.get_by_role("radio").first.click()
+    sealed = page.locator(f".om-sealed[data-asks='{form.get_attribute('data-question')}']").first
+    picture, code = sealed.locator("img").first, sealed.get_by_text("The code", exact=True)
+    assert picture.bounding_box()["y"] < code.bounding_box()["y"]
+    assert not sealed.locator(".highlight-python").first.is_visible()
+
+
+def test_a_myths_numbers_are_folded_under_a_sentence(opened):
+    page = opened("myths")
+    card = page.locator(".om-card:not([hidden])").first
+    card.get_by_role("button", name="false").click()
+    assert card.locator("b", has_text="FALSE").first.is_visible()
+    numbers = card.locator(".om-numbers")
+    assert not numbers.locator("p").first.is_visible()
+    numbers.locator("summary").click()
+    assert numbers.get_by_text("Evidence").is_visible()
+
+
 def test_a_verdict_is_said_once_beside_its_question(opened):
     page = opened("08_stretching_rope")
     for form in page.locator(".om-guess[data-kind=choice]").all():
@@ -616,6 +644,14 @@ def test_a_search_finds_lessons_before_objects_of_the_reference(opened, site):
     assert lessons and objects and max(lessons) < min(objects)
 
 
+def test_a_search_finds_the_glossarys_entry_before_modules_of_the_reference(opened, site):
+    page = opened("index")
+    titles = search_for(page, site, "attention sink")
+    links = page.locator(f"{FOUND} > a").evaluate_all("all => all.map(link => link.href)")
+    modules = [place for place, link in enumerate(links) if "/reference/" in link]
+    assert modules and titles.index("Glossary > Attention sink") < min(modules)
+
+
 def test_a_search_finds_lessons_and_then_the_glossarys_entry_once(opened, site):
     page = opened("index")
     titles = search_for(page, site, "needle")
@@ -697,13 +733,13 @@ def test_results_are_filtered_sorted_and_found_from_their_number(opened):
     assert len(shown_rows(page, "results")) == 17
     assert "17 of" in results.get_by_role("status").text_content()
     mean = page.locator("#results").get_by_role("button", name="mean ± margin")
-    for name, first in (("ascending", "deberta"), ("descending", "none")):
+    for name, first in (("ascending", "DeBERTa"), ("descending", "no encoding")):
         mean.press("Enter")
         heading = page.locator("#results th[aria-sort]")
         assert heading.get_attribute("aria-sort") == name
         assert shown_rows(page, "results")[0] == first
-    results.get_by_label("encoding").select_option("rope")
-    assert shown_rows(page, "results") == ["rope"]
+    results.get_by_label("encoding").select_option("RoPE")
+    assert shown_rows(page, "results") == ["RoPE"]
 
     page.locator("#encoding-alibi a[href='#causal-alibi-1024']").click()  # no filter shows it now
     row = page.locator("#causal-alibi-1024")
@@ -712,8 +748,8 @@ def test_results_are_filtered_sorted_and_found_from_their_number(opened):
     assert results.get_by_label("text length").input_value() == "1024"
 
     page.locator("form[data-rows=encodings]").get_by_label("kernel").select_option("plain")
-    assert "rope" in shown_rows(page, "encodings")
-    assert "alibi" not in shown_rows(page, "encodings")
+    assert "RoPE" in shown_rows(page, "encodings")
+    assert "ALiBi" not in shown_rows(page, "encodings")
 
 
 def test_a_phone_has_a_block_for_each_row_of_the_evidence(opened):

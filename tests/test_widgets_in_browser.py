@@ -110,6 +110,14 @@ def test_a_question_stands_in_a_box(page):
     assert box.get_by_text(QUESTION).count() == 1
 
 
+def test_questions_and_verdicts_are_as_wide_as_what_else_a_cell_shows(page):
+    page.set_viewport_size({"width": 1700, "height": 1000})
+    share = "box => box.offsetWidth / box.closest('.jp-OutputArea-output').clientWidth"
+    verdict = page.locator(".jp-RenderedHTML > div", has_text="double").first
+    for box in (page.locator(".om-question").first, verdict):
+        assert box.evaluate(share) > 0.9
+
+
 LOOKS = """button => {
     const { borderTopLeftRadius, backgroundColor } = getComputedStyle(button);
     return [borderTopLeftRadius, backgroundColor];
@@ -165,7 +173,10 @@ def printed(page: Any, place: int) -> str:
 
 
 PICTURE = "#@title The picture\nprint('draw' + 'n')\nguess.answer, 'last'"
-GUESS_FIRST = f"Guess “{QUESTION}” above, or run this cell once more to see it without a guess."
+GUESS_FIRST = (
+    f"Guess “{QUESTION}” above, and it opens here. Without a guess: run this cell once more "
+    "(Shift+Enter)."
+)
 SETTLE = """#@title The verdicts
 for key in ('C29', 'C30'): myths.settle(key, {'one': False}, 'It has 384 numbers.')"""
 CLAIMS = """#@title Code of the question

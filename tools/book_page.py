@@ -112,9 +112,10 @@ def _unfold(fold: Tag) -> None:
     if isinstance(summary, Tag):
         summary.decompose()
     fold.name = "div"
-    is_answer = "om-sealed" in (fold.get("class") or "")
+    kinds = fold.get("class") or ""
+    is_answer, sums_up = "om-sealed" in kinds, "om-summary" in kinds
     fold.attrs = {"class": "om-answer"} if is_answer else {}
-    if not is_answer:
+    if not (is_answer or sums_up):
         first = fold.find(True, recursive=False)
         if not isinstance(first, Tag) or first.name != "p":
             first = _element("p", "")

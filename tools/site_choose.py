@@ -15,6 +15,7 @@ from site_html import macros, tag
 from site_page import Page
 
 from course_lab import chooser, explorers
+from course_lab.spelling import printed
 from course_utils import measures
 from course_utils import results as measured
 from course_utils.texts import data
@@ -89,11 +90,11 @@ def _list(sentences: dict[str, str]) -> str:
 
 def why() -> str:
     """What the picture's first state takes for granted, and who is first without that."""
-    first = chooser.facts().sort_values("loss").index[0]
+    first = printed(str(chooser.facts().sort_values("loss").index[0]))
     return (
         "The picture starts with a plain attention kernel, as most libraries have it. Allow *any*, "
-        f"and `{first}` comes first: it has the lowest loss of the small models, and asks the "
-        "words for it."
+        f"and {first} comes first: it has the lowest loss of the small models, and asks the words "
+        "for it."
     )
 
 
@@ -104,11 +105,12 @@ def bridge() -> str:
     runner_up = next(name for name in short.index[1:] if name in steps.dropna().index)
     ahead = {name: short["rope"] - short[name] for name in (first, runner_up)}
     left = steps["rope"] - steps[runner_up]
+    winner, second = printed(first), printed(runner_up)
     return (
-        f"Below, `{first}` has the lowest loss, {ahead[first]:.3f} nats a byte ahead of RoPE. It "
-        f"is a small model after a short training, and `{first}` asks the words, which no plain "
+        f"Below, {winner} has the lowest loss, {ahead[first]:.3f} nats a byte ahead of RoPE. It "
+        f"is a small model after a short training, and {winner} asks the words, which no plain "
         "fused kernel does; RoPE turns queries and keys before any kernel, at little cost. Nor "
-        f"need a lead last: that of `{runner_up}` over RoPE, {ahead[runner_up]:.3f} here, is "
+        f"need a lead last: that of {second} over RoPE, {ahead[runner_up]:.3f} here, is "
         f"{left:.3f} after ten times the steps."
     )
 
@@ -121,7 +123,9 @@ def which() -> str:
         return tag("a", best.number, href=f"#{row}", class_="om-number")
 
     head, *rows = readme_tables.which_rows(linked)
-    as_html = [[Markup(CODE.sub(r"<code>\1</code>", cell)) for cell in row] for row in rows]
+    as_html = [
+        [Markup(CODE.sub(lambda name: printed(name[1]), cell)) for cell in row] for row in rows
+    ]
     return str(macros("choose.html").which(head, as_html))
 
 
@@ -156,6 +160,7 @@ def _encoding(
         losses.append(("–", float("inf"), "") if pd.isna(mean) else (f"{mean:.3f}", mean, row))
     return {
         "name": name,
+        "printed": printed(name),
         "doors": fact["doors"],
         "losses": losses,
         "masked": "measured" if not pd.isna(masked) else "not measured",
@@ -191,7 +196,7 @@ def _results(key: str) -> Iterator[dict[str, Any]]:
         seeds = group.sort_values("seed")
         yield {
             "anchor": anchor(key, name, read, reading),
-            "encoding": name,
+            "encoding": printed(name),
             "mean": means.loc[case, "mean"],
             "margin": means.loc[case, "margin"],
             "read": read,

@@ -34,12 +34,12 @@ IN_COLUMNS = 0.62  # of a drawing whose columns do not all stand side by side, a
 LEGIBLE = 9  # pixels: the size of letters, at least
 FITS = 0.53  # of what stands alone in its row: rather so small than cut
 PANEL = re.compile(r'<view id="(panel-\d+)" viewBox="(\S+) (\S+) (\S+) (\S+)"')
+UNUSUAL = 1.25  # times as wide as the others: with a colour bar, which may stand alone
 TITLE = 0.32  # of a door strip's height
 DOORS = 0.76  # of their size as drawn, on a phone: then their words have 9 pixels
 CUT = 0.493  # of its width: left of the third door's leaf
-COLUMNS = re.compile(
-    r"\S {4,}\S|\S {2,}\S(?:.*\S)? {2,}\S"
-)  # in a line: gaps that stand in a table
+GAPS = re.compile(r" {2,}")  # between the columns of a line of print
+CELL = 2  # words in a cell of a table, at most, after the label
 INDEX_NAME = re.compile(  # which pandas writes into a second row of headings
     r"<thead>\s*<tr>\s*<th></th>(.*?)</tr>\s*<tr>\s*<th>(.+?)</th>(?:\s*<th></th>)+\s*</tr>\s*</thead>",
     re.DOTALL,
@@ -158,7 +158,8 @@ class Outputs:
             if panel is None:
                 continue
             beside = part.pixels / PIXELS - part.width
-            drawing = site_narrow.narrow(panel, PHONE / least / PIXELS - beside)
+            widest = PHONE / least / PIXELS - beside
+            drawing = site_columns.cut(panel, widest) or site_narrow.narrow(panel, widest)
             file = self._file(cell, "svg", drawing.svg.encode())
             parts[number] = replace(
                 part,
@@ -281,12 +282,17 @@ def _title(title: str) -> str:
 def _views(svg: str) -> list[View]:
     """The panels of a drawing; a colour bar that two in a row share goes to the last of them."""
     windows = {name: list(map(float, numbers)) for name, *numbers in PANEL.findall(svg)}
+    drawn = {name: list(window) for name, window in windows.items()}
     for first, second in pairwise(windows.values()):
         end, floor = first[0] + first[2], first[1] + first[3]
         in_a_row = first[1] <= second[1] and second[1] + second[3] <= floor
         if in_a_row and first[0] < second[0] and second[0] + second[2] <= end:
             first[2], second[2] = second[0] - first[0], end - second[0]
-    return [(name, (left, top, wide, high)) for name, (left, top, wide, high) in windows.items()]
+    return [
+        (name if window == drawn[name] else _window(*window)[0], (left, top, wide, high))
+        for name, window in windows.items()
+        for left, top, wide, high in [window]
+    ]
 
 
 def _box(window: Window) -> site_narrow.Box:
@@ -340,15 +346,25 @@ def _scale(widths: Sequence[float], least: float) -> float:
 
     Two of them stand in a row where that leaves their words legible, else one.
     """
-    in_pairs = (PHONE - GAP) / (2 * statistics.median(widths))
+    median = statistics.median(widths)
+    usual = max(width for width in widths if width <= UNUSUAL * median)
+    smallest = max(SMALLEST, math.floor(100 * least) / 100)
     alone = max(FITS, PHONE / max(widths))
-    pairs_are_legible = in_pairs >= max(SMALLEST, math.floor(100 * least) / 100)
-    return math.floor(100 * min(LARGEST, in_pairs if pairs_are_legible else alone)) / 100
+    scales = [(PHONE - GAP) / (2 * width) for width in (usual, median)]  # all in pairs, or most
+    in_pairs = next((scale for scale in scales if scale >= smallest), None)
+    return math.floor(100 * min(LARGEST, in_pairs or alone)) / 100
 
 
 def _printed(text: str) -> str:
-    """Printed text; without columns its lines may break."""
-    return code_block(text, "text", "om-output" if COLUMNS.search(text) else "om-output om-lines")
+    """Printed text; where it is no table its lines may break."""
+    is_table = any(map(_is_row, text.splitlines()))
+    return code_block(text, "text", "om-output" if is_table else "om-output om-lines")
+
+
+def _is_row(line: str) -> bool:
+    """Whether a line has columns: a label and short cells, rather than a sentence with gaps."""
+    _, *cells = GAPS.split(line.strip())
+    return len(cells) > 1 and all(len(cell.split()) <= CELL for cell in cells)
 
 
 def _stream(text: str, keys: tuple[str, ...]) -> list[str]:

@@ -29,6 +29,8 @@ FACTS = re.compile(r"^\*\*Time:\*\* .*(?:\n.+)*", re.MULTILINE)
 ALL_CODE = "Show the code of pictures and questions too"  # what site.js hides until then
 NO_SEARCH = "no-search"  # Sphinx's class for what the search leaves out
 OF_AN_EXPLORER = "Code: show the explorer"
+OF_AN_ANSWER = "The code"  # which a guess would have to scroll past
+SUMMARY = re.compile(r"(?<=^## In five lines\n).*?(?=^\*\*Next:|\Z)", re.MULTILINE | re.DOTALL)
 WORDS = {  # of notebooks → of pages, where nothing runs
     "; run the cells from the top.": ".",
     "Change `mine` and run the cell.": "In the notebook you can change `mine` and run the cell.",
@@ -101,6 +103,8 @@ class _Writer:
         self.fold_start = 0  # the number of the block that opens it
         self.moving: list[tuple[str, str]] = []  # explorers: where a link to each leads, its title
         self.settled: set[str] = set()  # claims, by the cells so far
+        self.code_below: list[str] = []  # code of an answer, which stands below what it shows
+        self.keys_of_code: tuple[str, ...] = ()  # the questions that it answers
         self.stated: list[tuple[str, str]] = []  # exercises: titles and numbers
 
     def page(self) -> Page:
@@ -113,6 +117,8 @@ class _Writer:
         for number, cell in enumerate(self.cells[1:], start=1):
             if cell in drawn:
                 continue
+            if self.waiting.get(cell.id, ()) != self.keys_of_code:
+                self._put_code_below()
             before = self.cells[number - 1]
             after = self.cells[number + 1] if number + 1 < len(self.cells) else None
             if cell.cell_type == "markdown":
@@ -123,6 +129,7 @@ class _Writer:
                 self._put(self._exercise(cell, after, drawn))
             elif not (_has(before, SOLUTION) and self._check(cell)):
                 self._cell(cell)
+        self._put_code_below()
         self._put([])
         self.blocks.insert(end_of_facts, self._explorers())
         text = "\n\n".join(self.blocks) + "\n"
@@ -145,6 +152,14 @@ class _Writer:
             found = [(place, title) for _, title in found]
         self.moving += found
 
+    def _put_code_below(self) -> None:
+        """Put what is left of an answer's code: folded in the answer, or as it is without one."""
+        if self.code_below and self.fold == self.keys_of_code:
+            self._put(folded(OF_AN_ANSWER, self.code_below), self.fold)
+        elif self.code_below:
+            self._put(self.code_below)
+        self.code_below, self.keys_of_code = [], ()
+
     def _explorers(self) -> str:
         """A line with links to what moves on the page."""
         links = [tag("a", escaped(title), href=f"#{place}") for place, title in self.moving]
@@ -154,12 +169,20 @@ class _Writer:
     def _text(self, cell: NotebookNode) -> None:
         """A cell of text. In a fold it stays up to a heading, or the end of a "Look"."""
         text = site_exercises.with_links(self._linked(cell.source), self.stated)
+        text = SUMMARY.sub(self._until_all_are_guessed, text)
         text, fold = site_exercises.with_places(text), self._inside(cell)
         self.stated += site_exercises.STATED.findall(cell.source)
         if fold:
             inside, text = split_look(text) if is_look(cell) else _split_at_heading(text)
             self._put([inside], fold)
         self._put([text] if text.strip() else [], () if text.strip() else fold)
+
+    def _until_all_are_guessed(self, summary: re.Match[str]) -> str:
+        """The lines that sum up a lesson, folded: they answer its questions."""
+        asked = [key for cell in self.code for key in site_questions.keys_of(cell, self.name)]
+        if not asked:
+            return summary[0]
+        return "\n".join(["", site_questions.HTML.summary(asked), summary[0], "</details>", "", ""])
 
     def _inside(self, cell: NotebookNode) -> tuple[str, ...]:
         """The fold that the cell's input belongs to: one that an earlier output has opened."""
@@ -219,17 +242,23 @@ class _Writer:
             return
         questions = site_questions.questions(cell, self.name)
         keys = self.waiting.get(cell.id, ())
+        before: list[str] = []
+        after: list[str] = []
         shown = self.outputs.blocks(cell, keys)
         if questions or _has(cell, PLUMBING) or _only_explores(cell):
-            before, after = [], _folded_source(cell)  # quietly, below what it is the code of
+            after = _folded_source(cell)  # quietly, below what it is the code of
+        elif keys:
+            self.code_below, self.keys_of_code = [*self.code_below, code_block(cell.source)], keys
         else:
-            before, after = [code_block(cell.source)], []
+            before = [code_block(cell.source)]
         inside = self._inside(cell)
         self._put([*before, *self._settled(cell)], inside)
         for question in questions:
             self._put([site_questions.asks(question, self.verdicts.get(question.key, []))])
         if shown:
             self._put(shown, keys)
+            if keys and self.code_below:
+                self._put_code_below()
         self._put(after, keys if shown else () if questions else inside)
 
     def _start(self, cell: NotebookNode) -> list[str]:

@@ -67,6 +67,11 @@ def questions(cell: NotebookNode, lesson: str) -> list[Question]:
     return shown
 
 
+def keys_of(cell: NotebookNode, lesson: str) -> list[str]:
+    """The keys of the questions that a cell has shown."""
+    return [question.key for question in questions(cell, lesson)]
+
+
 def waiting(cells: Sequence[NotebookNode], lesson: str) -> dict[str, tuple[str, ...]]:
     """Which cells wait for a guess: a cell's id → the keys of the questions.
 
@@ -76,7 +81,7 @@ def waiting(cells: Sequence[NotebookNode], lesson: str) -> dict[str, tuple[str, 
     Raises:
         BuildError: if a question is asked while another is open, which the page cannot show.
     """
-    keys = [tuple(question.key for question in questions(cell, lesson)) for cell in cells]
+    keys = [tuple(keys_of(cell, lesson)) for cell in cells]
     asking = [number for number in range(len(cells)) if keys[number]]
     waits: dict[int, tuple[str, ...]] = {}
     for start, end in pairwise([*asking, len(cells)]):

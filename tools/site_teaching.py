@@ -27,7 +27,6 @@ HERE = "<!-- lessons -->"
 HEAD = [
     "lesson",
     "minutes",
-    "builds on",
     "guesses",
     "explorers",
     "exercises",
@@ -81,7 +80,6 @@ class Lesson:
         return [
             Markup(link),
             self.title.minutes,
-            self.builds_on,
             self.guesses,
             self.count("Move"),
             len(self.exercises),

@@ -21,6 +21,7 @@ from course_lab.chooser import (
 )
 from course_lab.explorers.controls import Choice, Slider
 from course_lab.explorers.explorer import Explorer
+from course_lab.spelling import printed
 from course_utils.results import Change
 
 BEHIND_SLIDER = Slider(0.01, 1.0, 0.1, ratio=True, label=f"{BEHIND} (nats)")
@@ -32,6 +33,7 @@ def _facts_as_lists() -> dict[str, Any]:
     known = facts().loc[order]
     return {
         "names": order.tolist(),
+        "printed": [printed(name) for name in order],
         "losses": {reads: _losses(reads, order.tolist()) for reads in TABLES},
         "times": TIMES,
         "trained": TRAINED,
@@ -42,7 +44,7 @@ def _facts_as_lists() -> dict[str, Any]:
         "lenient": {name: answers[0] for name, answers in QUESTIONS.items()}
         | {BEHIND: BEHIND_SLIDER.high},
         "tops": tops(),
-        "drawn": {"name": STEEP, "at": _drawn()},
+        "drawn": {"name": printed(STEEP), "at": _drawn()},
     }
 
 

@@ -1,7 +1,8 @@
 """The controls of an explorer: sliders, lists of choices, boxes to tick, lines of text."""
 
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from course_utils import validation
@@ -56,10 +57,14 @@ class Slider:
 
 @dataclass(frozen=True)
 class Choice:
-    """A control for one of several texts; it starts at the first."""
+    """A control for one of several texts; it starts at the first.
+
+    ``words`` are what readers see of those options that have other words.
+    """
 
     options: tuple[str, ...]
     label: str = ""
+    words: Mapping[str, str] = field(default_factory=dict, hash=False)
 
     @property
     def start(self) -> str:

@@ -114,6 +114,7 @@ class Explorer:
             spec["values"] = control.values()
         if isinstance(control, Choice):
             spec["options"] = control.options
+            spec["words"] = dict(control.words)
         if isinstance(control, Text):
             spec["longest"] = control.longest
         return spec

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from course_lab.explorers.controls import Choice, Control, Slider
 from course_lab.explorers.explorer import Explorer
+from course_lab.spelling import PRINTED
 from course_utils.results import AS_TRAINED, summary
 from course_utils.texts import data
 
@@ -25,8 +26,8 @@ def measured(first: str) -> list[str]:
 
 def _controls() -> dict[str, Control]:
     return {
-        "encoding": Choice(tuple(measured("rope"))),
-        "beside": Choice(tuple(measured("alibi"))),
+        "encoding": Choice(tuple(measured("rope")), words=PRINTED),
+        "beside": Choice(tuple(measured("alibi")), words=PRINTED),
         "view": Choice(VIEWS),
         "doublings": Slider(1, 5, 5),
     }

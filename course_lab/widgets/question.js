@@ -5,7 +5,7 @@
 const STYLE = `
 .om-question { --om-line: var(--jp-border-color1, #8c95a080);
   --om-brand: var(--jp-brand-color1, #0173b2); margin: 4px 0;
-  padding: 10px 16px; max-width: 46rem; border: 1px solid var(--om-line); border-left: 4px solid var(--om-brand);
+  padding: 10px 16px; border: 1px solid var(--om-line); border-left: 4px solid var(--om-brand);
   border-radius: 6px; color: var(--jp-content-font-color1, inherit);
   font: 14px/1.45 var(--jp-content-font-family, system-ui), sans-serif; }
 .om-question fieldset { border: 0; margin: 0; padding: 0; min-width: 0; }

@@ -20,7 +20,9 @@ from IPython.utils.capture import capture_output
 from course_lab.widgets import card
 
 TITLE = "#@title "  # how the source of a folded cell starts: Colab shows the rest of the line
-GUESS_FIRST = "Guess {} above, or run this cell once more to see it without a guess."
+GUESS_FIRST = (
+    "Guess {} above, and it opens here. Without a guess: run this cell once more (Shift+Enter)."
+)
 ASKED = 90  # characters of a question that a note repeats
 SEALED = "sealed"  # the build's tag of a cell that gives an answer away
 EMPTY = {"text/plain": "", "text/html": ""}

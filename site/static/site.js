@@ -84,6 +84,9 @@ function showGuesses() {
   for (const fold of all(".om-sealed")) {
     fold.open = fold.dataset.asks.split(" ").every((key) => guesses[key]);
   }
+  for (const summary of all(".om-summary")) { // a reader may open it before, and shut it again
+    if (summary.dataset.asks.split(" ").every((key) => guesses[key])) summary.open = true;
+  }
   for (const line of all(".om-score")) showScore(line);
   showProgress();
 }

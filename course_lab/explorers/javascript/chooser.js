@@ -98,20 +98,20 @@ const EXPLORER = {
   },
 
   sentence({ left }, state) {
-    const { names, tops } = SPEC.data;
+    const { names, printed, tops } = SPEC.data;
     const { loss } = lossesOf(state, SPEC.data);
-    const reached = state.reached.map((n) => names[n]).filter((name) => tops.includes(name));
+    const reached = state.reached.filter((n) => tops.includes(names[n])).map((n) => printed[n]);
     const score = `First so far: ${reached.length} of ${tops.length}`
       + (reached.length ? ` (${reached.join(", ")})` : "")
       + (reached.length === tops.length ? ". You have them all." : ".");
     if (!left.length) return `Nobody is left of ${names.length}. ${waysOut(state)} ${score}`;
-    const [first, ...others] = left.map((n) => `${names[n]} (${fixed(loss[n], 2)})`);
+    const [first, ...others] = left.map((n) => `${printed[n]} (${fixed(loss[n], 2)})`);
     const rest = others.length ? `, then ${others.join(", ")}` : "";
     return `${left.length} of ${names.length} left, lowest loss first: ${first}${rest}. ${score}`;
   },
 
   description({ left, alone, drawn }, { reads, texts, starts, attention, behind }) {
-    const { names } = SPEC.data;
+    const { names, printed } = SPEC.data;
     const answers = [reads, texts, `starts ${starts}`, `${attention} attention`,
       `at most ${fixed(behind, 0, 3)} nats behind the best left`];
     const strikes = answers.map((answer, n) => `“${answer}” ${alone[n]}`).join(", ");
@@ -124,7 +124,7 @@ const EXPLORER = {
       + `Struck out: by ${strikes}. Below a dashed line, ${drawnInWords(drawn)}. Right: the `
       + "loss of each at the length that is read, against its rise on longer texts, on a "
       + "logarithmic axis, with dashed lines where an answer strikes out. In colour, "
-      + `those left: ${left.map((n) => names[n]).join(", ") || "nobody"}. A line leads from a dot `
+      + `those left: ${left.map((n) => printed[n]).join(", ") || "nobody"}. A line leads from a dot `
       + "past a dashed line to the lower end of its interval.";
   },
 };
@@ -157,7 +157,7 @@ function headingsFit(column) {
 // A row an encoding, those left on top and those not measured at the end, and a column a question;
 // under them the one that was drawn.
 function drawBoard(panel, { out, left, drawn }, state) {
-  const { names, losses } = SPEC.data;
+  const { names, printed, losses } = SPEC.data;
   const { measured } = losses[state.reads];
   const { loss } = lossesOf(state, SPEC.data);
   const count = QUESTIONS.length;
@@ -171,7 +171,7 @@ function drawBoard(panel, { out, left, drawn }, state) {
   )));
   const mark = (marked, style) =>
     panel.dots(marked.map(({ x }) => x), marked.map(({ y }) => y), style);
-  const rows = [...order.map((n, y) => [y, names[n]]), [end + 1.1, SPEC.data.drawn.name]];
+  const rows = [...order.map((n, y) => [y, printed[n]]), [end + 1.1, SPEC.data.drawn.name]];
   const x = [BESIDE - 0.3, count - 0.5];
   const column = (panel.width - 24 - widest(rows)) / (x[1] - x[0]); // pixels
   const onTop = headingsFit(column);
@@ -180,7 +180,7 @@ function drawBoard(panel, { out, left, drawn }, state) {
   if (unmeasured.length) legend.push({ name: "not trained so", colour: "grey" });
   panel.axes({
     x, y: [end + 1.7, onTop ? HEADING - 0.8 : -0.5],
-    title: left.length ? `${left.length} left, best: ${names[left[0]]}` : "nobody is left",
+    title: left.length ? `${left.length} left, best: ${printed[left[0]]}` : "nobody is left",
     xticks: onTop ? [] : QUESTIONS.map((name, n) => [n, name]), yticks: rows,
     upright: !onTop, legend,
   });
@@ -241,7 +241,7 @@ function behindFirst(n, first, state) {
 
 // The loss of each, against its rise, and its name beside it.
 function drawMap(panel, { left }, state) {
-  const { names, losses, times, tolerated } = SPEC.data;
+  const { names, printed, losses, times, tolerated } = SPEC.data;
   const { loss, behind, rise } = lossesOf(state, SPEC.data);
   const best = bestOf(state, SPEC.data);
   const behindBest = behind[names[best]] ?? [];
@@ -284,7 +284,7 @@ function drawMap(panel, { left }, state) {
   mark(left, { colour: 2, size: 5 });
   const isOut = (n) => !left.includes(n);
   const named = [...left, ...measured.filter(isOut)]
-    .map((n) => ({ x: across(n), y: up(n), name: names[n], mayMove: !isOut(n) }));
+    .map((n) => ({ x: across(n), y: up(n), name: printed[n], mayMove: !isOut(n) }));
   const drawn = drawnOf(state, SPEC.data);
   if (drawn) { // its rise on texts as long as those of the others
     const { mean_rise: itsRise } = SPEC.data.drawn.at[longer];

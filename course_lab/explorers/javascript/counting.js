@@ -2,7 +2,8 @@
 // that kind open, all others shut, by the same gain; the last token likes one count.
 
 const LIKING = 12; // score of the wanted count
-const MOST_NAMED = 24; // tokens; of more, only those that are counted have names on the axis
+const LINE = 12; // pixels of an axis that a token's name takes
+const FRAME = 50; // pixels of a panel beside its axis
 
 // Words, and every other sign by itself; an empty text has one empty token.
 function tokensOf({ text }) {
@@ -13,17 +14,17 @@ function isCounted(token, { counted }) {
   return token.toLowerCase() === counted.trim().toLowerCase();
 }
 
-// Tokens as ticks, cut where they are long.
-function names(state) {
+// Tokens as ticks, cut where they are long; those that are counted alone where not all have room.
+function names(state, width) {
   const tokens = tokensOf(state);
   return tokens
     .map((token, j) => [j, token.length > 9 ? `${token.slice(0, 8)}…` : token])
-    .filter(([j]) => tokens.length <= MOST_NAMED || isCounted(tokens[j], state));
+    .filter(([j]) => tokens.length * LINE <= width - FRAME || isCounted(tokens[j], state));
 }
 
 const EXPLORER = {
   columns: [1, 1, 1],
-  minWidth: 250,
+  minWidth: 230,
   height: () => 270,
 
   compute(state) {
@@ -52,7 +53,7 @@ const EXPLORER = {
 
   draw([left, middle, right], { gates, counts, weights }, state) {
     const x = [-0.5, gates.length - 0.5];
-    const axes = { x, xticks: names(state), upright: true };
+    const axes = { x, xticks: names(state, left.width), upright: true };
     const all = gates.map((_, j) => j);
     left.axes({ ...axes, y: [0, 1.05], title: "gate" }).bars(all, gates);
     const top = Math.max(state.wanted, ...counts) + 0.5;

@@ -60,7 +60,7 @@ function dragOfClock(panel, pairOf) {
 const EXPLORER = {
   columns: [1, 1, 1.15, 1.15, 1, 1],
   minWidth: 165,
-  height: (width) => Math.min(270, Math.max(190, width)),
+  height: (width) => Math.min(200, Math.max(190, width)), // both rows stand in a laptop's window
   limits: ({ d_model }) => ({ pair: [0, d_model / 2 - 1] }),
   drag: [dragOfClock(0, () => 0), dragOfClock(1, ({ pair }) => pair), { // choose a hand
     panel: 2,

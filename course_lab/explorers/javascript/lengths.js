@@ -9,6 +9,11 @@ function curveUpTo(end, results = NO_RESULTS) {
   return { at: visible(at), mean: visible(mean), margin: visible(margin), seeds: visible(seeds) };
 }
 
+// An encoding's name as its list of choices shows it.
+function nameOf(encoding) {
+  return SPEC.controls[0].words[encoding] ?? encoding;
+}
+
 const EXPLORER = {
   columns: [1],
   minWidth: 280,
@@ -36,7 +41,7 @@ const EXPLORER = {
       x: [29, end * 1.1], y: means.length ? [low - room, high + room] : [0, 1], xlog: true,
       xticks, title: view, ylabel: "nats a byte",
       xlabel: view === "by position" ? "position" : "bytes read",
-      legend: [{ name: encoding, ...styles[0] }, { name: beside, ...styles[1] }],
+      legend: [{ name: nameOf(encoding), ...styles[0] }, { name: nameOf(beside), ...styles[1] }],
     }).upright(trained);
     [first, second].forEach(({ at, mean, margin }, n) => {
       const style = styles[n];
@@ -56,7 +61,7 @@ const EXPLORER = {
         : `± ${fixed(margin[last], 3)}, ${seeds[last]} seeds`;
       return `${name} ${fixed(mean[last], 3)} (${spread})`;
     };
-    return `At the right end: ${lastMean(encoding, first)}; ${lastMean(beside, second)}.`;
+    return `At the right end: ${lastMean(nameOf(encoding), first)}; ${lastMean(nameOf(beside), second)}.`;
   },
 
   description({ first, second }, { encoding, beside, view, doublings }) {
@@ -69,6 +74,6 @@ const EXPLORER = {
     return `View “${view}”, up to ${fixed(SPEC.data.trained * 2 ** doublings, 0)} bytes on a `
       + "logarithmic axis, with a grey line at the trained length of "
       + `${SPEC.data.trained}. Means over seeds, with bars for their 95 % intervals: `
-      + `${course(encoding, first)}; ${course(beside, second)}.`;
+      + `${course(nameOf(encoding), first)}; ${course(nameOf(beside), second)}.`;
   },
 };

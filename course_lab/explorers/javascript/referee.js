@@ -13,7 +13,7 @@ function ranking(losses, order) {
 }
 
 function nameOf(row) {
-  return SPEC.data.rows[row]?.name ?? SPEC.data.cutName;
+  return SPEC.data.rows[row]?.printed ?? SPEC.data.cutName;
 }
 
 function written(losses, order) {
@@ -66,7 +66,7 @@ const EXPLORER = {
       panel.box.left + panel.px(x), panel.box.top + panel.py(y) + 4, text, kind);
     before.forEach((row, n) => {
       const place = after.indexOf(row);
-      const style = state[nameOf(row)] ? { colour: 1, width: 3.5 }
+      const style = state[SPEC.data.rows[row].name] ? { colour: 1, width: 3.5 }
         : { colour: kept.indexOf(row) === n ? "grey" : "ink" }; // others may move it
       panel.line([0, 1], [n + 1, place + 1], style)
         .dots([0, 1], [n + 1, place + 1], { colour: style.colour, size: 4 });

@@ -270,8 +270,9 @@ function stayInSwipe(input) {
   });
 }
 
-function choiceOf({ name, label, options }, id) {
-  const input = newElement("select", { id, name }, ...options.map((text) => new Option(text)));
+function choiceOf({ name, label, options, words }, id) {
+  const input = newElement("select", { id, name },
+    ...options.map((option) => new Option(words[option] ?? option, option)));
   return {
     element: labelOf(label, input),
     input,
