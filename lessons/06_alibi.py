@@ -40,8 +40,8 @@ device = course_lab.start(doors=["bias"], title="Lesson 06: ALiBi opens door 3")
 # $$s_{ij} = \frac{q_i \cdot k_j}{\sqrt d} - m_h\,|j - i|, \qquad m_h = 2^{-8h/H}, \quad
 # h = 1 \dots H$$
 #
-# Nothing is learned. (Lesson 04's lines had the other sign: the farther, the better.) Eight heads
-# have $m = 1/2, 1/4, \dots, 1/256$; four have $1/4, 1/16, 1/64$ and $1/256$.
+# Nothing is learned. Eight heads have $m = 1/2, 1/4, \dots, 1/256$; four have $1/4, 1/16, 1/64$ and
+# $1/256$.
 
 # %% tags=["plumbing"]
 # The price of four heads, and of one head's queries and keys
@@ -80,7 +80,7 @@ plots.show(
 # %% [markdown]
 # **Exercise 1 ★ From memory.** Write `alibi_from_scratch(n_heads, q_pos, k_pos)`: what is added to
 # the scores, (heads, queries, keys). `n_heads` is a power of two. With a cache (keys kept from
-# earlier calls) queries and keys stand at different positions: read both. Hiding later keys is the
+# earlier calls) queries and keys stand at different positions: use both. Hiding later keys is the
 # mask's task.
 
 
@@ -105,9 +105,8 @@ check_alibi(alibi_from_scratch)
 # %% [markdown]
 # ## How far a head sees
 #
-# How far can a head see at such a price? The softmax makes a factor of it: with equal scores, each
-# step back multiplies the weight by $e^{-m}$. But a price is no wall. A key whose score is higher
-# by 5 pays for $5/m$ steps.
+# The softmax makes a factor of the price: with equal scores, each step back multiplies the weight
+# by $e^{-m}$. But a price is no wall. A key whose score is higher by 5 pays for $5/m$ steps.
 
 # %%
 from course_lab import widgets
@@ -187,10 +186,9 @@ for name in ("alibi", "t5", "rope"):
 
 # %% [markdown]
 # A mirror keeps all distances. So with one price for both sides and no mask, each word comes out
-# the same, whatever the weights. A start token helps: *dog* was 1 away from it and is now 3 away.
+# the same, whatever the weights. A start token at one end helps: *dog* was 1 away from it and is
+# now 3 away.
 # T5 (lesson 04) and RoPE see $j - i$ with its sign.
-#
-# Language models have a causal mask. Is a price enough for them?
 #
 # ## Train at 64, read at 1024
 #
@@ -206,9 +204,9 @@ for slope, row in zip(m, weights, strict=True):
 
 # %% [markdown]
 # So, with equal scores, two heads give over a third of their weight to keys farther back than any
-# in training. Does ALiBi mind? The models trained for 1,200 steps, five seeds each. They read
-# held-out text in windows of 64 or 1,024 bytes; the second half of a window is judged, at both
-# lengths the same bytes.
+# in training. The models trained for 1,200 steps, five seeds each. They read held-out text in
+# pieces of 64 or 1,024 bytes, half a piece apart; the second halves are judged, the same bytes at
+# both lengths.
 #
 # A loss that is 0.1 nat lower gives the right byte some 10 % more probability. ± is a 95 % margin
 # over the seeds. We call a loss **level** if it rises by less than 0.02.
@@ -226,8 +224,8 @@ for name in ("sinusoidal", "rope", "alibi"):
 
 # %% [markdown]
 # RoPE falls apart. ALiBi rises by 0.03: little, but not level. Does it take a price to last like
-# this? We give RoPE none, only a **window**: each query sees its last 64 keys. The model stays as
-# it is.
+# this? We give RoPE only a **window**: each query sees its nearest 64 keys. The model stays as it
+# is.
 
 # %%
 from course_utils.encodings import ALiBi, PositionalEncoding, Rotary, Sinusoidal
@@ -362,18 +360,19 @@ plots.show(
 
 # %% [markdown]
 # **Look:** in a window of 64 keys RoPE stays level to 1,024 bytes, in all 3 seeds. A model
-# can last without a growing price. (Without use of 1,024: four layers reach 252 back.) With 128
-# keys it fails. Nor is nearness enough: past 64 the vectors of sinusoids are new.
+# can last without a growing price. But lasting is not using: its four layers reach 252 bytes back.
+# With 128 keys it fails. Nor is nearness enough: past 64 the vectors of sinusoids are new.
 #
-# At 64 ALiBi reads worse than RoPE: 1.40 against 1.25. Do its heads look at the wrong keys?
+# At 64 ALiBi's loss is above RoPE's: 1.40 against 1.25. Do its heads look at the wrong keys?
 #
 # ## Draw your own
 #
-# Head 4 is chosen. Pull its line, then its circle.
+# Head 4 is chosen. All keys score alike but the square, 10 back. Guess, then pull the square, the
+# line and the circle.
 #
-# 1. By $3/m$, which slope lets 15 keys hold 95 %?
-# 2. Which slope makes it prefer the key one back to its own?
-# 3. Circle at 4, slope 1/2: which weight has that key?
+# 1. Slope 1/4: how much higher must the square score, to get the most weight?
+# 2. Now 5 higher: which slope gives it the most?
+# 3. Slope 2: how near must the circle come, for the square to win?
 
 # %%
 from course_lab import explorers
@@ -383,7 +382,8 @@ explorers.price(head=4)
 # %% [markdown]
 # <details><summary>Answers</summary>
 #
-# 1: 0.2, since 3/0.2 = 15. 2: none. Every line from 0 is highest at its own key. 3: 26 %.
+# 1: over 2.5, the cost of 10 steps. 2: about 1/10, 84 %. Steeper, the steps cost more; flatter, a
+# thousand other keys share. 3: at 8. The price counts from the circle; 5 pays for 2.5 steps.
 #
 # </details>
 #
@@ -412,18 +412,23 @@ for n in (64, 1024):
         f"steep lines at {n:5,}: below ALiBi in {(gains > 0).sum()} of {len(gains)} seeds, ", end=""
     )
     print(f"on the mean by {gains.mean():.2f}")
+shortened = short.query("read == 64").pivot(index="seed", columns="encoding", values="loss")
+shortened = shortened[["alibi", "near", "steep"]].dropna()
+alibi, near, steep = shortened.mean()
+print(f"Shortened models (2 layers, 300 steps), {len(shortened)} seeds, at 64: ", end="")
+print(f"ALiBi {alibi:.2f}, ALiBi cut to its nearest 12 keys {near:.2f}, steep lines {steep:.2f}")
 
 # %% [markdown]
-# **Look:** steep lines see less, and these models read better. Can your price do better still?
+# **Look:** steep lines have the lower loss. Hardly by seeing less: ALiBi cut to 12 keys gains
+# little. Can your price do better still?
 #
 # ## Exercises
 #
 # **Exercise 2 ★★ Draw, and train.** A **tent** is 0 at its *peak*, some keys back, and falls by its
-# slope for each step off it. `Mine` begins as the steep lines: tents with peaks at 0. Pull circles
-# in the explorer and paste its numbers, or write others. Two *shortened* models train: half as
-# wide and deep, 300 steps (10 to 60 seconds). Their mean loss must be below that of
-# the steep lines by over 0.08, and both must stay level up to 512. One head at least must look
-# at the bytes; a slope of 50 does not.
+# slope for each step off it. `Mine` begins as the steep lines: tents with peaks at 0. Paste the
+# explorer's numbers, or write others. Two *shortened* models train: half as wide and deep, 300
+# steps (10 to 60 seconds). Their mean loss must be below that of the steep lines by over 0.08, and
+# both must stay level up to 512. One head at least must look at the bytes; a slope of 50 does not.
 
 
 # %% tags=["stub"]
@@ -471,9 +476,14 @@ print(scored(mine[0].encoding, my_losses, [*steep], mine))
 # %% [markdown]
 # ## What makes a price good
 #
-# The course's answer, *the tents*, has peaks 0, 1, 2, 3 and slopes of 2: other peaks *and* other
-# slopes than the steep lines. Which of the two matters? Between those rows stand three more: slopes
-# of 2 alone, peaks one back alone, and both.
+# <details><summary>The course's answer: score yours first.</summary>
+#
+# *The tents* have peaks 0, 1, 2, 3 and slopes of 2. Which matter more? We train three more prices:
+# slopes of 2 alone, peaks one back alone, and both.
+#
+# </details>
+#
+# (*Shortened* models: 2 layers, 300 steps. *Full* ones: 4 layers, 1,200 steps or 12,000.)
 
 # %% tags=["plumbing"]
 # Small models: slopes and peaks apart
@@ -493,6 +503,7 @@ for row, name in enumerate(CONTROLS):
     colour = COLOURS.get(name, "0.25")
     ax.plot(small[name], [row] * len(small), "o", color=colour, markersize=5, alpha=0.6)
     ax.plot([small[name].mean()] * 2, [row - 0.3, row + 0.3], color=colour, linewidth=2)
+ax.axvline(small["steep"].mean(), color=COLOURS["steep"], linewidth=0.8, alpha=0.6)
 ax.set_yticks(range(len(CONTROLS)), list(CONTROLS.values()))
 ax.set(ylim=(len(CONTROLS) - 0.5, -0.5), xlabel="loss at 64 (nats a byte)")
 ax.set_title("Peaks one back win more than slopes of 2; both win most")
@@ -511,40 +522,40 @@ plots.show(
 )
 
 # %% [markdown]
-# **Look:** in these shortened models peaks one back win more than slopes of 2, and both together
-# most. What does attention add to such a price? We switch it off: each head's weight is **nailed**
-# to one key, 0, 1, 2 or 3 back, whatever the bytes.
+# **Look:** peaks one back win more than slopes of 2, and both together most. What does attention
+# add to such a price? We switch it off: each head's weight is **nailed** to one key, 0, 1, 2 or 3
+# back, whatever the bytes.
 
 # %%
 guess = widgets.predict(
-    "Nailed like that, lesson 05's small model trains for 1,200 steps. RoPE's loss at 64 is 1.25. "
+    "Nailed like that, the full model trains for 1,200 steps. RoPE's loss at 64 is 1.25. "
     "Nailed, it is …",
     ["above 1.5", "1.3 to 1.5", "below 1.3"],
 )
 
 # %% tags=["plumbing"]
 # The answer
-at_64 = full.query("read == 64").groupby("encoding")["loss"]
-for name, label in {"fixed": "nailed", "tents": "the tents", "rope": "RoPE"}.items():
-    of_seeds = at_64.get_group(name)
-    print(f"{label:9} at 64: {of_seeds.mean():.2f} ({of_seeds.count()} seeds, ", end="")
-    print(f"{of_seeds.min():.2f} to {of_seeds.max():.2f})")
+at_64 = full.query("read == 64").pivot(index="seed", columns="encoding", values="loss")
+at_64 = at_64[["fixed", "tents", "rope"]].dropna()  # the seeds that all three have
+print(f"Means of {len(at_64)} seeds at 64: nailed {at_64['fixed'].mean():.2f}, ", end="")
+print(f"the tents {at_64['tents'].mean():.2f}, RoPE {at_64['rope'].mean():.2f}; ", end="")
+print(f"nailed below RoPE in {(at_64['fixed'] < at_64['rope']).sum()} of {len(at_64)} seeds")
 rope = shipped.model("rope")
 few = ", ".join(f"{n} bytes {loss_at(rope, n):.2f}" for n in (4, 8, 16, 64))
 print(f"RoPE (one seed), read in windows of {few}")
-nailed = at_64.get_group("fixed").mean()
+nailed = at_64["fixed"].mean()
 options = ["above 1.5", "1.3 to 1.5", "below 1.3"]
 guess.reveal(options[int(nailed <= 1.5) + int(nailed < 1.3)])
 
 # %% [markdown]
-# **Look:** *here* doubt is in place. After 1,200 steps a model that cannot choose its keys reads 64
-# bytes no worse than RoPE, and nearly as well as the tents. (Through four layers it sees 13 bytes.)
-# And RoPE reads 16 bytes nearly as well as 64. So in a training this short the loss rewards a sharp
-# view of the last bytes. What stands farther back, it hardly measures.
+# **Look:** *here* doubt is in place. After 1,200 steps a model that cannot choose its keys has a
+# lower loss at 64 than RoPE in all 3 seeds, and nearly the tents'. (Through four layers it sees 13
+# bytes.) And RoPE with 16 bytes does nearly as well as with 64. So in a training this short the
+# loss rewards a sharp view of the nearest bytes. What stands farther back, it hardly measures.
 #
 # ## The answer in one picture
 #
-# Does the lead of the tents last? Left, 1,200 steps; right, ten times as many.
+# Does the tents' lead last?
 
 # %%
 guess = widgets.predict(
@@ -613,7 +624,7 @@ axes[1].plot([], [], "o", color="0.4", markersize=4, label="at 64")
 axes[1].plot([], [], "s", color="0.4", markersize=6, markerfacecolor="none", label="at 1,024")
 axes[0].set_yticks(range(len(NAMES)), list(NAMES.values()))
 axes[0].set(xlim=(1.14, RIGHT_EDGE + 0.01), ylim=(len(NAMES) - 0.5, -0.5))
-axes[0].set_title("1,200 steps: the tents lead, nailed heads follow")
+axes[0].set_title("1,200 steps: tents and nailed heads lead")
 axes[1].set_title("12,000 steps: the tents trail")
 fig.supxlabel("loss (nats a byte)")
 axes[1].legend(loc="upper right")
@@ -622,8 +633,8 @@ print(
     f"1,200 steps, at 64: the tents below the steep lines in "
     f"{(tents_64 < steep_64).sum()} of {len(tents_64)} seeds"
 )
-readings = 12_000 * 8 * 64 / english.train.numel()  # steps, pieces a step, bytes a piece
-print(f"12,000 steps are {readings:.0f} readings of the text; means of two seeds at 64, at 1,024")
+passes = 12_000 * 8 * 64 / english.train.numel()  # steps, pieces a step, bytes a piece
+print(f"12,000 steps are {passes:.0f} passes over the text; means of two seeds at 64, at 1,024")
 means = late.groupby("encoding").mean()
 for name in means[64].sort_values().index:
     near, far = means.loc[name, [64, 1024]]
@@ -650,14 +661,15 @@ plots.show(
 )
 
 # %% [markdown]
-# **Look:** left, the tents lead. Right, after some 19 readings of the text, their loss has risen
+# **Look:** left, the tents lead. Right, after some 19 passes over the text, their loss has risen
 # and they trail. (**Overfitting**, learning the training text by heart, does that; we kept no
 # training loss.) On the mean T5, a price by distance that is *learned*, leads at 64. *No
 # encoding* is next there, and fails at 1,024.
 #
 # So what if distance were a cost? At these prices a loss rises by hundredths up to 1,024, or not
-# at all; but a window does that for RoPE. Which shape of price reads best depends on how long we
-# train: of those shown, after 1,200 steps the tents; after 12,000 a learned one.
+# at all; at a price of 0, *no encoding*, by far more. But a window does as much for RoPE (1,200
+# steps). Which price wins depends on how long we train: of those shown, after 1,200 steps the
+# tents; after 12,000, on the mean, a learned one.
 #
 # ## Myth check
 

@@ -307,10 +307,11 @@ def distance_cost(heads: int, head: int, length: int, symmetric: bool) -> Number
     }
 
 
-def price(prices: list[list[float]], keys: int, **_: Any) -> Numbers:
+def price(prices: list[list[float]], higher: float, **_: Any) -> Numbers:
     peaks, slopes = torch.tensor(prices, dtype=torch.float64).T[..., None]
-    costs = -slopes * (torch.arange(max(keys, 17)) - peaks).abs()
-    weights = costs[:, :keys].softmax(-1)
+    costs = -slopes * (torch.arange(1024) - peaks).abs()
+    scores = torch.zeros(1024).index_fill(0, torch.tensor(10), higher)  # of the key 10 back
+    weights = (scores + costs).softmax(-1)
     return {
         "lines": costs[:, :17],
         "weights": weights[:, :17],
@@ -508,7 +509,7 @@ INSIDE: dict[str, list[Numbers]] = {
     ],
     "price": [
         {"prices": [[peak, 2.0] for peak in range(4)], "head": 3},
-        {"head": 4, "peak": 9, "slope": 0.5, "keys": 16},
+        {"head": 4, "peak": 9, "slope": 0.5, "higher": 3.0},
     ],
     "far_bands": [
         {"first": 304, "tried": [64, 96, 304], "model": "RoPE, seed 2"},

@@ -212,14 +212,22 @@ SENTENCES: dict[str, list[tuple[dict[str, Any], str]]] = {
     "price": [
         ({}, "likes its own token best and gives it 86 % of its weight."),
         ({}, "Of 1024 keys the nearest 2 keys hold 95 %"),
-        ({"head": 4, "slope": 0.2}, "the nearest 15 keys hold 95 %"),  # task 1 of lesson 06
-        ({"slope": 0.1}, "likes its own token best"),  # and task 2
+        ({"head": 4, "slope": 0.2, "higher": 0}, "the nearest 15 keys hold 95 %"),
+        ({"slope": 0.1, "higher": 0}, "likes its own token best"),
+        # the three tasks of lesson 06: the key 10 back
+        ({"head": 4}, "whose score is higher by 2, gets 12 %. Of 1024 keys the nearest 12 keys"),
+        ({"head": 4, "higher": 2.5}, "its own token and the key 10 back alike best"),
+        ({"head": 4, "higher": 3}, "the key 10 back best and gives it 27 %"),
+        ({"head": 4, "slope": 1 / 256, "higher": 5}, "the key 10 back best and gives it 36 %"),
+        ({"head": 4, "slope": 0.1, "higher": 5}, "the key 10 back best and gives it 84 %"),
+        ({"head": 4, "higher": 5}, "the key 10 back best and gives it 73 %"),
+        ({"peak": 7, "higher": 5}, "the key 7 back best and gives it 60 %"),
+        ({"peak": 8, "higher": 5}, "the key 10 back best and gives it 68 %"),
         ({"peak": 1}, "likes the key 1 back best"),
-        ({"peak": 9, "slope": 2.8}, "the key 9 back best and gives it 89 % of"),
-        ({"peak": 9, "slope": 3.2}, "the key 9 back best and gives it 92 % of"),
+        ({"peak": 9, "slope": 2.8, "higher": 0}, "the key 9 back best and gives it 89 % of"),
+        ({"peak": 9, "slope": 3.2, "higher": 0}, "the key 9 back best and gives it 92 % of"),
         ({"head": 3, "peak": 2, "slope": 2.0}, "Head 3 likes the key 2 back best"),
         ({"head": 3, "peak": 2, "slope": 2.0}, "peaks = (0, 0, 2, 0); slopes = (2, 1, 2,"),
-        ({"peak": 16, "keys": 16}, "likes the key 15 back best"),
     ],
     "distance_cost": [
         ({"head": 0}, "Slope 0.5000"),
@@ -398,3 +406,23 @@ process.stdout.write(JSON.stringify(steps));
     assert [slope for _, slope, _ in steps[2:4]] == [1 / 16, 1 / 4]  # powers of two, exactly
     assert {slope for _, slope, _ in steps[5:]} == {1 / 256}
     assert steps[-1][0] == 4
+
+
+def test_the_square_is_pulled_to_a_higher_score_and_the_line_beside_it_bends():
+    follow = """
+import { readFileSync } from "node:fs";
+const { pulls } = JSON.parse(readFileSync("request.json", "utf-8"));
+const state = { prices: steep(), head: 4, higher: 2 };
+const steps = pulls.map((pointer) => {
+  EXPLORER.follow(Object.assign(state, { pointer }), "pointer");
+  return [state.higher, state.head, ...state.prices[3]];
+});
+process.stdout.write(JSON.stringify(steps));
+"""
+    square = [[10.1, -0.4, True], [11, 0.6, False], [9, 9.0, False], [10, -7.0, False]]
+    line = [[4, -1, True], [4, -2, False]]
+    request = {"pulls": [*square, *line]}
+    steps = run_module(explorers.ALL["price"].module + follow, request)
+    assert [step[0] for step in steps] == [2, 3, 5, 0, 0, 0]
+    assert {step[1] for step in steps} == {4} and {step[2] for step in steps} == {0}
+    assert [step[3] for step in steps] == [0.25] * 5 + [0.5]

@@ -110,13 +110,14 @@ price = Explorer(
     "price",
     "a price on distance, drawn by hand",
     "Each of four heads likes one distance and charges for every step away from it: what it adds "
-    "to the score, and the weights that this makes of equal scores. A dashed line ends the keys "
-    "that hold 95 % of the chosen head's weight. It starts steeper than ALiBi.",
+    "to the score, and the weights that this makes of equal scores. The score of one key, the "
+    "square, may be higher. A dashed line ends the keys that hold 95 % of the chosen head's "
+    "weight. It starts steeper than ALiBi.",
     {
         "head": Slider(1, 4, 1, label="head to draw"),
         "peak": Slider(0, 16, 0, label="it likes (back)"),
         "slope": Slider(1 / 256, 4.0, 2.0, ratio=True, label="price a step"),
-        "keys": Slider(16, 1024, 1024, step=16, label="keys in sight"),
+        "higher": Slider(0.0, 5.0, 2.0, step=0.5, label="key 10 back scores higher by"),
     },
 )
 

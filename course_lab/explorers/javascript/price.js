@@ -1,11 +1,16 @@
 // A price on distance, drawn by hand: each of four heads charges for every step away from a
-// distance that it likes. With all scores equal, its weights follow.
+// distance that it likes. With all scores equal but one key's, which may be higher, its weights
+// follow.
 
 const HEADS = 4;
 const DRAWN = 16; // positions up to which prices and weights are drawn
+const KEYS = 1024; // in sight
+const MARKED = 10; // the key so far back may score higher than the others
 const LOWEST = -8; // of the drawn prices: a key down there weighs e⁻⁸ of the best
-const PANEL = [DRAWN + 0.8, 0.8 - LOWEST]; // width and height, in positions and score
-const CIRCLE = 0.06; // of the panel: a pointer this near to a circle holds the top
+const HIGHEST = 5.6; // has room for the marked key at a tent's top
+const PANEL = [DRAWN + 0.8, HIGHEST - LOWEST]; // width and height, in positions and score
+const NEAR = 0.05; // of the panel: a pointer this near to a circle or square holds it
+const RISES = [0, 5, 0.5]; // of the marked key's score: lowest, highest, step
 const SHARE = 0.95; // of a query's weight
 const SLOPES = [1 / 256, 4]; // lowest and highest
 const STEPS = 20; // of the slopes, in a factor of ten
@@ -28,22 +33,29 @@ function nearestSlope(slope) {
 // How far apart two points [distance, score] are on the panel, as a share of its sides.
 const apart = (a, b) => Math.hypot(...PANEL.map((side, n) => (a[n] - b[n]) / side));
 
-// What the pointer holds: of the nearest head its top, or its line. The chosen head is the first.
-function heldAt(pointer, prices, chosen) {
+// What the chosen head adds to the marked key, whose own score is higher by so much.
+const markedAt = (price, higher) => priceAt(price, MARKED) + higher;
+
+// What the pointer holds: the marked key, or of the nearest head its top, or its line. The chosen
+// head is the first.
+function heldAt(pointer, prices, chosen, higher) {
+  const mark = [MARKED, markedAt(prices[chosen], higher)];
+  if (higher > 0 && apart(pointer, mark) <= NEAR) return { held: chosen, part: "mark" };
   const order = [chosen, ...prices.keys()].filter((n, at, all) => all.indexOf(n) === at);
   const nearest = (gaps) => gaps.reduce((best, gap, n) => (gap < gaps[best] - 1e-9 ? n : best), 0);
   const tops = order.map((n) => apart(pointer, [prices[n][0], 0]));
   const top = nearest(tops);
-  if (tops[top] <= CIRCLE) return { held: order[top], byTop: true };
+  if (tops[top] <= NEAR) return { held: order[top], part: "top" };
   const points = Array.from({ length: 8 * DRAWN + 1 }, (_, n) => n / 8);
   const lines = order.map((n) => Math.min(...points.map((distance) =>
     apart(pointer, [distance, Math.max(LOWEST, priceAt(prices[n], distance))]))));
-  return { held: order[nearest(lines)], byTop: false };
+  return { held: order[nearest(lines)], part: "line" };
 }
 
-// The weights of so many keys with equal scores, nearest first.
-function weightsOf(price, keys) {
-  const costs = Array.from({ length: keys }, (_, distance) => priceAt(price, distance));
+// The weights of the keys, nearest first: equal scores, but one is higher.
+function weightsOf(price, higher) {
+  const costs = Array.from({ length: KEYS }, (_, distance) =>
+    (distance === MARKED ? markedAt(price, higher) : priceAt(price, distance)));
   const highest = Math.max(...costs);
   const powers = costs.map((cost) => Math.exp(cost - highest));
   const total = powers.reduce((sum, power) => sum + power, 0);
@@ -58,6 +70,18 @@ function reachOf(weights) {
     return sum >= SHARE;
   });
   return last < 0 ? weights.length : last + 1;
+}
+
+// The marked key of the chosen head: from its price up by as much as its score is higher.
+function drawMarked(panel, price, higher, chosen) {
+  const [low, high] = [priceAt(price, MARKED), markedAt(price, higher)];
+  const seen = Math.max(high, LOWEST + 0.5); // where it is too low, it stands at the edge
+  panel.line([MARKED, MARKED], [low, high], { colour: chosen, width: 2, dash: "3 3" });
+  const fade = high < seen ? 0.4 : 1;
+  panel.dots([MARKED], [seen], { colour: chosen, mark: "square", size: 6, fade });
+  const words = `${fixed(low, 0, 2)} + ${higher} = ${fixed(high, 0, 2)}`;
+  panel.write(panel.box.left + panel.px(MARKED) + 11, panel.box.top + panel.py(seen) + 4, words,
+    "om-start");
 }
 
 const EXPLORER = {
@@ -82,7 +106,7 @@ const EXPLORER = {
 
   follow(state, name) {
     if (name === "pointer" && state.pointer[2]) {
-      Object.assign(state, heldAt(state.pointer, state.prices, state.head - 1));
+      Object.assign(state, heldAt(state.pointer, state.prices, state.head - 1, state.higher));
       state.head = state.held + 1;
     }
     const chosen = state.head - 1;
@@ -93,7 +117,11 @@ const EXPLORER = {
     if (name === "pointer") {
       const [distance, price] = state.pointer;
       const away = Math.abs(distance - state.prices[chosen][0]);
-      if (state.byTop) change(0, within(Math.round(distance), [0, DRAWN]));
+      if (state.part === "mark") {
+        const [lowest, highest, step] = RISES;
+        const higher = price - priceAt(state.prices[chosen], MARKED);
+        state.higher = within(step * Math.round(higher / step), [lowest, highest]);
+      } else if (state.part === "top") change(0, within(Math.round(distance), [0, DRAWN]));
       else if (away > 0.5) change(1, nearestSlope(-price / away));
     }
     if (name === "peak") change(0, state.peak);
@@ -103,8 +131,8 @@ const EXPLORER = {
 
   drag: { panel: 0, change: (values, _, begins) => ({ pointer: [...values, begins] }) },
 
-  compute({ prices, keys }) {
-    const weights = prices.map((price) => weightsOf(price, keys));
+  compute({ prices, higher }) {
+    const weights = prices.map((price) => weightsOf(price, higher));
     const drawn = Array.from({ length: DRAWN + 1 }, (_, distance) => distance);
     return {
       lines: prices.map((price) => drawn.map((distance) => priceAt(price, distance))),
@@ -115,22 +143,23 @@ const EXPLORER = {
     };
   },
 
-  draw([left, right], { lines, weights, reach }, { prices, head }) {
+  draw([left, right], { lines, weights, reach }, { prices, head, higher }) {
     const chosen = head - 1;
     const look = (n) => ({ colour: n, width: n === chosen ? 3.2 : 1.6 });
     const legend = lines.map((_, n) => ({ name: `head ${n + 1}`, colour: n }));
     const distances = lines[0].map((_, distance) => distance);
     left.axes({
-      x: [-0.4, DRAWN + 0.4], y: [LOWEST, 0.8], title: "draw here: price by distance",
+      x: [-0.4, DRAWN + 0.4], y: [LOWEST, HIGHEST], title: "draw here: price by distance",
       xlabel: "distance back (positions)", ylabel: "added to the score", legend,
     });
     // A tent's top may lie between two keys, where only its lines show it.
     lines.forEach((line, n) => left.line(distances, line, look(n)));
     prices.forEach(([peak], n) => left.dots([peak], [0],
       { colour: n, size: n === chosen ? 7 : 4, hollow: true }));
+    if (higher > 0) drawMarked(left, prices[chosen], higher, chosen);
     right.axes({
       x: [-0.4, DRAWN + 0.4], y: [0, 1.05],
-      title: "weights, all scores equal",
+      title: `weights, scores equal${higher > 0 ? ` but ${MARKED} back` : ""}`,
       xlabel: "distance back (positions)", ylabel: "share of the weight",
     });
     if (reach[chosen] <= DRAWN) {
@@ -142,27 +171,42 @@ const EXPLORER = {
     weights.forEach((row, n) => right.line(row.map((_, distance) => distance), row, look(n)));
     weights.forEach((row, n) => right.dots(row.map((_, distance) => distance), row,
       { colour: n, size: n === chosen ? 3.5 : 2 }));
+    if (higher > 0) {
+      right.dots([MARKED], [weights[chosen][MARKED]], { colour: chosen, mark: "square", size: 6 });
+    }
   },
 
-  sentence({ tops, largest, reach }, { prices, head, keys }) {
+  sentence({ tops, largest, weights, reach }, { prices, head, higher }) {
     const row = (place) => prices.map((price) => fixed(price[place], 0, 4)).join(", ");
-    const [top, share] = [tops[head - 1], 100 * largest[head - 1]];
-    const where = top === 0 ? "its own token" : `the key ${top} back`;
+    const percent = (share) => `${fixed(100 * share, share < 0.1 ? 1 : 0)} %`;
+    const [top, share, marked] = [tops, largest, weights.map((row) => row[MARKED])]
+      .map((of) => of[head - 1]);
+    const alike = top !== MARKED && Math.abs(marked - share) < 1e-9;
+    const where = (top === 0 ? "its own token" : `the key ${top} back`)
+      + (alike ? ` and the key ${MARKED} back alike` : "");
     const number = (count, word) => `${count} ${word}${count === 1 ? "" : "s"}`;
-    return `Head ${head} likes ${where} best and gives it ${fixed(share, share < 10 ? 1 : 0)} % `
-      + `of its weight. Of ${keys} keys the nearest ${number(reach[head - 1], "key")} hold 95 %; `
-      + `by `
-      + `head: ${reach.join(", ")}. In Python: peaks = (${row(0)}); slopes = (${row(1)})`;
+    const other = higher > 0 && top !== MARKED && !alike
+      ? ` The key ${MARKED} back, whose score is higher by ${higher}, gets ${percent(marked)}.`
+      : "";
+    return `Head ${head} likes ${where} best and gives it ${percent(share)} of its weight.${other} `
+      + `Of ${KEYS} keys the nearest ${number(reach[head - 1], "key")} hold 95 %; by head: `
+      + `${reach.join(", ")}. In Python: peaks = (${row(0)}); slopes = (${row(1)})`;
   },
 
-  description({ tops, reach }, { prices, head, keys }) {
+  description({ tops, weights, reach }, { prices, head, higher }) {
     const heads = prices.map(([peak, slope], n) =>
       `head ${n + 1} is 0 at distance ${fixed(peak, 0, 2)} and falls by ${fixed(slope, 0, 4)} a `
       + "position on both sides");
+    const marked = higher > 0
+      ? ` A square marks the key ${MARKED} back: its score is higher by ${higher}; with the price `
+        + `of head ${head} that makes ${fixed(markedAt(prices[head - 1], higher), 0, 2)}, and `
+        + `${fixed(100 * weights[head - 1][MARKED], 0, 1)} % of the weight.`
+      : "";
     return `Left: what four heads add to the score of a key by its distance, 0 to ${DRAWN} back: `
       + `${heads.join("; ")}. Head ${head} is chosen; circles mark the tops. Right: the weights `
-      + `that this makes of ${keys} equal scores, largest at distance ${tops.join(", ")}; 95 % of `
-      + `the weight is on the nearest ${reach.join(", ")} keys; a dashed line shows where those of `
-      + `head ${head} end, if within ${DRAWN}.`;
+      + `of ${KEYS} keys${higher > 0 ? ` that score alike but for the one ${MARKED} back` : ""}, `
+      + `largest at distance ${tops.join(", ")}; 95 % of the weight is on the nearest `
+      + `${reach.join(", ")} keys; a dashed line shows where those of head ${head} end, if within `
+      + `${DRAWN}.${marked}`;
   },
 };
