@@ -874,7 +874,7 @@ myths.settle(
 # - Past the end every way but the error is a guess.
 # - A rotation fitted to any table has hands. In seen rows a random walk's pass, in unseen none.
 # - In one encoder's table, from rows 1 to 255, four of five pass unseen rows. The slowest, which
-#   does not, counts most of the five in 480 tokens, and least in 126. (The default cut is 256.)
+#   fails, counts most in 480 tokens, and least in 126. (The default cut is 256.)
 #
 # **Read next:** Wang and Chen 2020, arXiv 2010.04903; Shinn 2023,
 # *Phantom oscillations in principal component analysis*.
