@@ -62,8 +62,8 @@ class NumberByOffset(PositionalEncoding):
 # - the token at **place 0**, from every token;
 # - the token at **place 3**, from there on.
 #
-# A **place** counts from the text's first token, which is place 0. (Nine runs, three of each task,
-# take about half a minute.)
+# A **place** counts from the text's first token, which is place 0. The numbers learn five times as
+# fast as the rest. (Nine runs, three of each task, take about half a minute.)
 
 # %%
 from course_lab import widgets
@@ -161,7 +161,7 @@ plots.show(
 # ## Move the text
 #
 # Then why not name the places? Sinusoids do, and so does a learned table: they add a vector to the
-# token at position $i$. Trained as above, both learn all three tasks.
+# token at position $i$. Trained for as many steps, both learn all three tasks.
 #
 # But a text need not begin at position 0. Now each text stands 50 positions on. A token keeps its
 # *place*; its **position**, the number that the model is given, is 50 higher.
@@ -304,7 +304,7 @@ guess = widgets.predict(
 # The explorer finds the factors. At each query the heads' weights times their factors should add up
 # to 1 at the key asked for, and to 0 at the others, as nearly as they can (least squares).
 #
-# Both heads begin with slope 2, so one is wasted. Move a slope: how high does the gold bar get?
+# All heads begin with slope 2, so one is wasted. Move a slope: how high does the gold bar get?
 # Make it gentle: when does it break? Then ask for place 2. How many heads does it take?
 
 # %%
@@ -435,7 +435,7 @@ ax.plot([counting] * 2, [1.6, 5.4], color="0.5", linestyle=":")
 ax.text(counting + 0.01, 4.9, "counting alone", fontsize=9, color="0.35")
 ax.set(ylim=(len(climbs) - 0.5, -0.5), xlim=(0.38, 1.03))
 ax.set_xlabel("right answers after 1,500 steps, a dot a seed")
-ax.set_title("Training climbs the first rung, not the third", pad=20)
+ax.set_title("Given the slopes, training climbs one rung of three", pad=20)
 plots.show(
     fig,
     "Right answers after 1,500 steps, a dot a seed: "
@@ -444,9 +444,9 @@ plots.show(
 )
 
 # %% [markdown]
-# **Look:** training climbs the first rung. At the third, with the winning slopes given, it ends
-# between *no encoding* and *counting alone*: the commonest earlier token, and the query's own if
-# asked for that. (More steps: *up the ladder*.)
+# **Look:** training climbs the first rung, and not the second. At the third it ends between *no
+# encoding* and *counting alone*: the commonest earlier token, and the query's own if asked for
+# that. (More steps: *up the ladder*.)
 #
 # Learned numbers get farther, in two layers farther still. Can more than a number be said of an
 # offset?
@@ -493,6 +493,7 @@ SCHEMES = {  # of the table of runs; and the colour
     "sinusoids, one layer": (rows_of("sinusoidal", heads=2), "sinusoidal"),
     "numbers, two layers": (rows_of("number by offset", layers=2, heads=2), None),
     "Shaw without $a^V$, two layers": (rows_of("shaw, keys only", layers=2, heads=2), None),
+    "no encoding, two layers": (rows_of("none", layers=2, heads=2), None),
     "Shaw, one layer": (rows_of("shaw", heads=2), "shaw"),
     "Shaw, two layers": (rows_of("shaw", layers=2, heads=2), "shaw"),
 }
@@ -589,12 +590,12 @@ plots.show(
 
 # %% [markdown]
 # **Look:** so why not say "three to the left"? It does survive a move. But it has to be said for
-# each query and key, in each head and layer. Without a mask, past $n = d$ tokens one head of one
-# layer has more scores than the positions' vectors have numbers. Yet each diagonal is one offset.
+# each query and key, in each head and layer. Yet each diagonal is one offset.
 #
 # To add a number to a score is little beside the $d$ products of $q \cdot k$. In `literal` Shaw's
-# $q \cdot a^K$ takes $d$ products more for each score. (Exercise 2, an idea of Huang et al. 2018,
-# arXiv 1809.04281, lets a query meet each vector once.)
+# $q \cdot a^K$ takes $d$ products more for each score. In exercise 2, an idea of Huang et al. 2018
+# (arXiv 1809.04281), a query meets each vector once: $2k + 1$ times $d$. Then each score still has
+# to fetch its own.
 #
 # ## Exercises
 #
