@@ -106,7 +106,7 @@ if encoder is not None:
 
 # %% [markdown]
 # **Look:** the opposite comes first, before two pages that repeat the query. In our fifteen pairs
-# of queries the opposite always beats a page that fits in other words. With both in other words,
+# of queries the opposite always beats our page that fits in other words. With both in other words,
 # the page that fits leads in half of them.
 #
 # Yet this encoder is *told* the order, by a vector for each place that is added to the word there.
@@ -259,7 +259,7 @@ guess.reveal(passing[0] if passing else "none")
 # ## The mask
 #
 # Most models that write text (*decoders*) hide the future: by a *causal mask* query $i$ sees keys
-# $j \le i$ only. It is a bias of $-\infty$ on later words. It is none of the doors, since decoders
+# $j \le i$ only. It is a bias of $-\infty$ on later words. We count it to no door, since decoders
 # have it anyway. With it alone a model is called **NoPE**, no position encoding.
 
 # %%
@@ -493,12 +493,12 @@ plots.show(fig, f"A line for each reader, a mark for each training. {listed}.")
 # orange one has the order from somewhere.
 #
 # And the search? A reader trained on these names mostly finds the order. But the cosine weighs all
-# 384 numbers alike, and the two flights are only 0.07 apart. So this encoder needs its vectors for
-# places, and they are not enough. What should be in them?
+# 384 numbers alike, and the two flights are only 0.07 apart. So the vectors for places do tell the
+# order, and this search hardly uses it. What should be in such vectors?
 #
 # ## Exercises
 #
-# **Exercise 1 ★★ Find the bug.** Each shuffle in our cells so far is its own inverse, and that
+# **Exercise 1 ★★ Find the bug.** Each shuffle in our code so far is its own inverse, and that
 # hides a bug. The test below should say whether `f` is equivariant under any shuffle `perm`. Plain
 # attention is. See where it fails, then write it right.
 
@@ -696,7 +696,7 @@ if encoder is not None:
 # ## In five lines
 #
 # - Without places and mask attention is *equivariant*: rows move as words do.
-# - Where a reversal turns yes into no, a reader with one vector for both gets exactly half.
+# - In a test of sentences and their reversals, one vector for both gets exactly half.
 # - In one layer a causal mask leaves the last row as it was. Earlier rows may tell the order.
 # - Where all words score alike, the share of a mark at the start tells the place.
 # - With places a reader of our encoder mostly tells who loves whom, for its training's
