@@ -360,8 +360,8 @@ plots.show(
 
 # %% [markdown]
 # **Look:** in a window of 64 keys RoPE stays level to 1,024, in all 3 seeds, without a
-# growing price. Lasting is not using: four layers reach 252 back. With 128 it fails. Nor is nearness
-# enough: past 64 the vectors of sinusoids are new.
+# growing price. Lasting is not using: four layers reach 252 back. With 128 it fails. Nor is
+# nearness enough: past 64 the vectors of sinusoids are new.
 #
 # At 64 ALiBi's loss is above RoPE's. Do its heads look at the wrong keys?
 #
