@@ -359,20 +359,19 @@ plots.show(
 )
 
 # %% [markdown]
-# **Look:** in a window of 64 keys RoPE stays level to 1,024 bytes, in all 3 seeds. A model
-# can last without a growing price. But lasting is not using: its four layers reach 252 bytes back.
-# With 128 keys it fails. Nor is nearness enough: past 64 the vectors of sinusoids are new.
+# **Look:** in a window of 64 keys RoPE stays level to 1,024, in all 3 seeds, without a
+# growing price. Lasting is not using: four layers reach 252 back. With 128 it fails. Nor is
+# nearness enough: past 64 the vectors of sinusoids are new.
 #
-# At 64 ALiBi's loss is above RoPE's: 1.40 against 1.25. Do its heads look at the wrong keys?
+# At 64 ALiBi's loss is above RoPE's. Do its heads look at the wrong keys?
 #
 # ## Draw your own
 #
-# Head 4 is chosen. All keys score alike but the square, 10 back. Guess, then pull the square, the
-# line and the circle.
+# All keys score alike but the square, 10 back. Guess, then pull square, line and circle of head 4.
 #
-# 1. Slope 1/4: how much higher must the square score, to get the most weight?
-# 2. Now 5 higher: which slope gives it the most?
-# 3. Slope 2: how near must the circle come, for the square to win?
+# 1. Slope 1/4: how much higher must the square score, to get most weight?
+# 2. Now 5 higher: which slope gives it most?
+# 3. Slope 2: how near must the circle come for it to win?
 
 # %%
 from course_lab import explorers
@@ -426,9 +425,9 @@ print(f"ALiBi {alibi:.2f}, ALiBi cut to its nearest 12 keys {near:.2f}, steep li
 #
 # **Exercise 2 ★★ Draw, and train.** A **tent** is 0 at its *peak*, some keys back, and falls by its
 # slope for each step off it. `Mine` begins as the steep lines: tents with peaks at 0. Paste the
-# explorer's numbers, or write others. Two *shortened* models train: half as wide and deep, 300
-# steps (10 to 60 seconds). Their mean loss must be below that of the steep lines by over 0.08, and
-# both must stay level up to 512. One head at least must look at the bytes; a slope of 50 does not.
+# explorer's numbers. Two *shortened* models train: half as wide and deep, 300 steps (10 to 60
+# seconds). Their mean loss must be below that of the steep lines by over 0.08, and both must stay
+# level up to 512. One head at least must look at the bytes; a slope of 50 does not.
 
 
 # %% tags=["stub"]
@@ -663,13 +662,12 @@ plots.show(
 # %% [markdown]
 # **Look:** left, the tents lead. Right, after some 19 passes over the text, their loss has risen
 # and they trail. (**Overfitting**, learning the training text by heart, does that; we kept no
-# training loss.) On the mean T5, a price by distance that is *learned*, leads at 64. *No
-# encoding* is next there, and fails at 1,024.
+# training loss.) On the mean T5, a *learned* price, leads at 64. *No encoding* is next there.
 #
 # So what if distance were a cost? At these prices a loss rises by hundredths up to 1,024, or not
-# at all; at a price of 0, *no encoding*, by far more. But a window does as much for RoPE (1,200
-# steps). Which price wins depends on how long we train: of those shown, after 1,200 steps the
-# tents; after 12,000, on the mean, a learned one.
+# at all; at a price of 0 by far more. But a window does as much for RoPE (1,200 steps). Which price
+# wins depends on how long we train: of those shown, after 1,200 steps the tents; after 12,000, on
+# the mean, the learned one.
 #
 # ## Myth check
 
