@@ -22,7 +22,6 @@ from course_lab.chooser import facts, remaining, steep, struck
 from course_lab.explorers.far_bands import MODELS as BANDED
 from course_lab.explorers.short_sentence import sentence_attention, through_doors
 from course_lab.explorers.stretch import RIVALS, factors_of, passage
-from course_lab.position_table import miss
 from course_lab.straight_heads import best_readout, keys_asked, share_right, straight_weights
 from course_utils import measures
 from course_utils.encodings import LongRoPE, Places, create
@@ -338,8 +337,7 @@ def clock_hands(table: str, hand: int, ahead: float) -> Numbers:
     turn = torch.polar(torch.ones_like(angle), angle)
     unknown = torch.full((rows,), complex(math.nan, math.nan)).to(mine)
     foretold = torch.cat([unknown, mine[:-rows]]) * turn.to(mine)
-    unseen = mine[255:]
-    missed = [miss(unseen, period, steps) for steps in range(1, rows + 1)]
+    later, guess = mine[255 + rows :], foretold[255 + rows :]
     return {
         "x": mine.real,
         "y": mine.imag,
@@ -347,8 +345,8 @@ def clock_hands(table: str, hand: int, ahead: float) -> Numbers:
         "foretoldY": foretold.imag,
         "periods": periods,
         "rows": rows,
-        "missed": missed[-1],
-        "worst": max(missed),
+        "missed": (later - guess).abs().square().sum()
+        / (later.abs().square() + guess.abs().square()).sum(),
     }
 
 

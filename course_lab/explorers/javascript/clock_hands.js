@@ -37,15 +37,6 @@ function missedShare({ x, y, foretoldX, foretoldY }, learned, ahead) {
   return missed / size;
 }
 
-// The largest of these shares, from one row ahead to so many.
-function worstShare(numbers, hand, period, learned, most) {
-  let worst = 0;
-  for (let ahead = 1; ahead <= most; ahead++) {
-    worst = Math.max(worst, missedShare(handOf(numbers, hand, period, ahead), learned, ahead));
-  }
-  return worst;
-}
-
 const MOST_ROWS = 200; // ahead, so that some remain to be judged
 const rowsAhead = (part, period) => Math.min(MOST_ROWS, Math.max(1, Math.round(part * period)));
 
@@ -60,11 +51,8 @@ const EXPLORER = {
   compute({ table, hand, ahead }, { learned, tables }) {
     const { periods } = tables[table];
     const rows = rowsAhead(ahead, periods[hand]);
-    const numbers = pointingOf(table, tables[table]);
-    const pointing = handOf(numbers, hand, periods[hand], rows);
-    const missed = missedShare(pointing, learned, rows);
-    const worst = worstShare(numbers, hand, periods[hand], learned, rows);
-    return { ...pointing, periods, rows, missed, worst };
+    const pointing = handOf(pointingOf(table, tables[table]), hand, periods[hand], rows);
+    return { ...pointing, periods, rows, missed: missedShare(pointing, learned, rows) };
   },
 
   draw([left, right], { x, y, foretoldX, periods, rows }, { table, hand }) {
@@ -92,31 +80,27 @@ const EXPLORER = {
       title: `foretold ${turnsAhead(rows, period)} ahead`, xlabel: "turns after row 255",
       ylabel: "its horizontal part",
       legend: [{ name: "learned from" }, { name: "not seen", colour: 1 },
-        { name: "foretold (faint: not judged)", colour: "ink", dash: "5 3" }],
+        { name: "foretold", colour: "ink", dash: "5 3" }],
     }).upright(0.5 / period)
       .line(turns.slice(0, learned), x.slice(0, learned), { width: 1.6 })
       .line(turns.slice(learned - 1), x.slice(learned - 1), { width: 1.6, colour: 1 })
-      .line(turns.slice(learned, learned + rows + 1), foretoldX.slice(learned, learned + rows + 1),
-        { width: 1.6, colour: "ink", dash: "5 3", fade: 0.3 })
-      .line(turns.slice(learned + rows), foretoldX.slice(learned + rows),
+      .line(turns.slice(learned), foretoldX.slice(learned),
         { width: 1.6, colour: "ink", dash: "5 3" });
   },
 
-  sentence: ({ x, periods, rows, missed, worst }, { table, hand }) =>
+  sentence: ({ periods, rows, missed }, { table, hand }) =>
     `Table ${table}, hand ${hand}: ${fixed(periods[hand], 0)} rows a turn. Each dashed point is `
     + `foretold from the table's own row ${turnsAhead(rows, periods[hand])} before`
-    + `${rows === MOST_ROWS ? ` (${MOST_ROWS} rows, the most)` : ""}. Judged in rows `
-    + `${SPEC.data.learned + rows + 1} to ${x.length}, it misses ${fixed(missed, 2)} (0: exact, 1: `
-    + `nothing in common); at worst, up to so far ahead, ${fixed(worst, 2)}.`,
+    + `${rows === MOST_ROWS ? ` (${MOST_ROWS} rows, the most)` : ""}. In rows not seen it misses `
+    + `${fixed(missed, 2)} (0: exact, 1: nothing in common).`,
 
-  description({ x, y, periods, rows, missed, worst }, { table, hand }) {
+  description({ x, y, periods, rows, missed }, { table, hand }) {
     const reach = Math.max(...x.map((value, row) => Math.hypot(value, y[row])));
     return `Left: where hand ${hand} of table ${table} points in each of 511 rows, around a cross `
       + `at its centre, at most ${fixed(reach, 2)} away; the first ${SPEC.data.learned} rows, `
       + "which the turn was learned from, in one colour, the others in a second. Right: its "
       + "horizontal part along its own turns, and dashed where the turn foretold it to be, from "
-      + `the table's row ${turnsAhead(rows, periods[hand])} before, faint where that row was `
-      + "learned from. In the rows judged the forecast of this hand misses "
-      + `${fixed(missed, 2)}, at worst up to so far ahead ${fixed(worst, 2)}.`;
+      + `the table's row ${turnsAhead(rows, periods[hand])} before. In rows not seen the `
+      + `forecast of this hand misses ${fixed(missed, 2)}.`;
   },
 };
