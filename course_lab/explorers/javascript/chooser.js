@@ -124,7 +124,8 @@ const EXPLORER = {
       + `Struck out: by ${strikes}. Below a dashed line, ${drawnInWords(drawn)}. Right: the `
       + "loss of each at the length that is read, against its rise on longer texts, on a "
       + "logarithmic axis, with dashed lines where an answer strikes out. In colour, "
-      + `those left: ${left.map((n) => printed[n]).join(", ") || "nobody"}. A line leads from a dot `
+      + `those left: ${left.map((n) => printed[n]).join(", ") || "nobody"}. A line leads from a `
+      + `dot `
       + "past a dashed line to the lower end of its interval.";
   },
 };

@@ -61,7 +61,8 @@ const EXPLORER = {
         : `± ${fixed(margin[last], 3)}, ${seeds[last]} seeds`;
       return `${name} ${fixed(mean[last], 3)} (${spread})`;
     };
-    return `At the right end: ${lastMean(nameOf(encoding), first)}; ${lastMean(nameOf(beside), second)}.`;
+    const ends = [lastMean(nameOf(encoding), first), lastMean(nameOf(beside), second)];
+    return `At the right end: ${ends.join("; ")}.`;
   },
 
   description({ first, second }, { encoding, beside, view, doublings }) {
