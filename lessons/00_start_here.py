@@ -142,7 +142,7 @@ check_marks(lambda n, width: torch.ones(n, width))
 
 # %% tags=["plumbing"]
 # What “cat” sees with your marks
-from course_utils.encodings.sinusoidal import sinusoidal_table
+from course_utils.encodings.functional import sinusoidal_table
 
 solved = check_marks.verdict(my_marks).kind == "right"
 mine = (my_marks if solved else torch.ones)(6, 32)

@@ -163,8 +163,8 @@ plots.show(
 # Then why not name the places? Sinusoids do, and so does a learned table: they add a vector to the
 # token at position $i$. Trained for as many steps, both learn all three tasks.
 #
-# But a text need not begin at position 0. Now each text stands 50 positions on. A token keeps its
-# *place*; its **position**, the number that the model is given, is 50 higher.
+# But a text need not begin at position 0. Now each text stands 50 positions on, nothing before it.
+# A token keeps its *place*; its **position**, the number that the model is given, is 50 higher.
 
 # %%
 guess = widgets.predict(
@@ -525,8 +525,8 @@ plots.show(
 
 # %% [markdown]
 # **Look:** two of Shaw's layers do both, in each of three seeds. The table and the sinusoids name
-# place 3 only where they were trained. Without $a^V$ Shaw's layers pass in no seed: in the score, a
-# vector here does no better than a number. (How the two layers do it: *up the ladder*.)
+# place 3 only where they were trained. Without $a^V$ Shaw's layers pass in no seed. (How the two
+# layers do it: *up the ladder*.)
 #
 # ## Why not, then? The price
 #
@@ -589,13 +589,18 @@ plots.show(
 )
 
 # %% [markdown]
-# **Look:** so why not say "three to the left"? It does survive a move. But it has to be said for
-# each query and key, in each head and layer. Yet each diagonal is one offset.
+# **Look:** so why not say "three to the left"? It survives other positions. But it has to be said
+# for each query and key, in each head and layer. Yet each diagonal is one offset.
 #
 # To add a number to a score is little beside the $d$ products of $q \cdot k$. In `literal` Shaw's
-# $q \cdot a^K$ takes $d$ products more for each score. In exercise 2, an idea of Huang et al. 2018
-# (arXiv 1809.04281), a query meets each vector once: $2k + 1$ times $d$. Then each score still has
-# to fetch its own.
+# $q \cdot a^K$ takes $d$ products more for each score.
+#
+# <details><summary>Once you have solved exercise 2</summary>
+#
+# A query meets each vector once: $2k + 1$ times $d$ products, an idea of Huang et al. 2018 (arXiv
+# 1809.04281). Each score still has to fetch its own.
+#
+# </details>
 #
 # ## Exercises
 #
@@ -645,7 +650,8 @@ myths.settle(
 # %% [markdown]
 # ## In five lines
 #
-# - An offset is told by a number (T5) or a vector (Shaw, in the sum, too). It survives a move.
+# - An offset is told by a number (T5) or a vector (Shaw, in the sum, too), at any
+#   positions.
 # - Places are named from the text's edge: the farthest earlier key is place 0.
 # - From there straight slopes climb, by algebra: two name place 1, four place 3.
 # - Given those four, 1,500 steps of Adam did not, in one layer. Two of Shaw's layers learned it.

@@ -24,6 +24,6 @@ def test_a_printed_name_names_its_encoding(name):
 def test_what_an_explorer_offers_and_tells_has_printed_names(name):
     (view,) = look(explorers.ALL[name], [{}])
     pictures = [re.sub("<[^>]*>", " ", picture["svg"]) for picture in view["pictures"]]
-    told = " ".join([view["sentence"], view["description"], *pictures])
-    assert re.findall(r"\b(?:[a-z]+_[a-z_]+|rope|alibi|t5|deberta)\b", told) == []
-    assert re.search(r"RoPE|ALiBi|DeBERTa", told)
+    shown = " ".join([view["sentence"], view["description"], *pictures])
+    assert re.findall(r"\b(?:[a-z]+_[a-z_]+|rope|alibi|t5|deberta)\b", shown) == []
+    assert re.search(r"RoPE|ALiBi|DeBERTa", shown)

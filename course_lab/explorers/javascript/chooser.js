@@ -125,8 +125,7 @@ const EXPLORER = {
       + "loss of each at the length that is read, against its rise on longer texts, on a "
       + "logarithmic axis, with dashed lines where an answer strikes out. In colour, "
       + `those left: ${left.map((n) => printed[n]).join(", ") || "nobody"}. A line leads from a `
-      + `dot `
-      + "past a dashed line to the lower end of its interval.";
+      + "dot past a dashed line to the lower end of its interval.";
   },
 };
 
