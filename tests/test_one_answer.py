@@ -14,12 +14,15 @@ from bs4 import BeautifulSoup
 from explorer_modules import look
 
 from course_lab import chooser, explorers
+from course_lab.spelling import printed
 from course_utils import measures
+from course_utils.encodings import NAMES
 
 ROOT = Path(__file__).resolve().parents[1]
 NOTEBOOK = ROOT / "notebooks" / "solutions" / "10_choosing.ipynb"
 SITE_PAGE = ROOT / "site" / "pages" / "choose.md"
 CELL = re.compile(r"`(\w+)`")
+LEADS = re.compile(r"^(.+?)(?= \d\.\d+ ±)")  # the name in a cell, before its loss
 Answers = tuple[tuple[str, str], ...]  # what was answered to each question, in order
 
 
@@ -36,12 +39,13 @@ def rows_of_markdown(text: str) -> list[list[str]]:
 
 
 def rows_of_html(text: str) -> list[list[str]]:
-    """The cells of each row of a table in HTML, with names of encodings in backticks."""
-    page = BeautifulSoup(text, "html.parser")
-    for name in page.find_all("code"):
-        name.replace_with(f"`{name.get_text()}`")
-    rows = [row.find_all("td") for row in page.find_all("tr")]
-    return [[cell.get_text().strip() for cell in cells] for cells in rows if cells]
+    """The cells of each row of a table in HTML, with names of encodings as code has them."""
+    code = {printed(name): name for name in NAMES}
+    rows = [row.find_all("td") for row in BeautifulSoup(text, "html.parser").find_all("tr")]
+    texts = [[cell.get_text().strip() for cell in cells] for cells in rows if cells]
+    return [
+        [LEADS.sub(lambda leads: f"`{code[leads[1]]}`", cell) for cell in cells] for cells in texts
+    ]
 
 
 def in_table(rows: list[list[str]]) -> dict[Answers, str | None]:
@@ -100,9 +104,8 @@ def test_the_sites_page_says_why_its_advice_is_not_the_first_of_its_table(page):
     advice, _, evidence = page.partition("## The evidence")
     assert losses.index[0] != "rope" and "RoPE; cut longer texts" in advice
     ahead = losses["rope"] - losses.iloc[0]
-    assert (
-        f"Below, `{losses.index[0]}` has the lowest loss, {ahead:.3f} nats a byte ahead" in advice
-    )
+    best = printed(losses.index[0])
+    assert f"Below, {best} has the lowest loss, {ahead:.3f} nats a byte ahead" in advice
     steps = chooser.other_sizes()["ten times the steps"]
     left = steps["rope"] - steps["transformer_xl"]
     assert 0 <= left < 0.005 and f"is {left:.3f} after ten times the steps" in advice

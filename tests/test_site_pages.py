@@ -26,6 +26,7 @@ from site_html import anchor
 
 import course_utils
 from course_lab.recorded_claims import read_claims
+from course_lab.spelling import printed
 from course_utils import measures
 from course_utils.texts import data
 
@@ -248,7 +249,7 @@ def test_every_result_has_its_seeds_and_the_lines_where_they_stand(choose, choos
         values = [float(value) for value in seeds.split(", ")]
         assert len(runs) == len(values) > 1
         for run, value in zip(runs, values, strict=True):
-            assert run["encoding"] == encoding
+            assert printed(run["encoding"]) == encoding
             measured = float(run["accuracy" if file == "tasks" else "loss"])
             assert abs(measured - value) < 6e-5, row["id"]
     assert set(choose.files) == {f"_static/data/{name}.csv" for name in files}
