@@ -568,7 +568,7 @@ check_shaw(shaw_from_scratch)
 # What positions and offsets are added to
 n, width = 24, 8
 by_offset = offset_matrix(torch.arange(n), torch.arange(n))
-fig, axes = plt.subplots(1, 3, figsize=(9, 3.6), width_ratios=(width / n, 1, 1))
+fig, axes = plt.subplots(1, 3, figsize=(9, 3.2), width_ratios=(width / n, 1, 1))
 axes[0].imshow(torch.zeros(n, width), cmap="Greys", vmin=-1, vmax=1)
 axes[0].set(title="positions", xlabel=f"d numbers\n(here {width})", ylabel=f"n tokens (here {n})")
 for layer, ax in enumerate(axes[1:], 1):
