@@ -1,7 +1,7 @@
 """Prices on distance that lesson 06 draws: tents, and straight lines steeper than ALiBi's.
 
-And what tells their parts apart: only near, only sharp, only a look off the own token, and no
-attention at all. They are no encodings of the course, which names what papers define.
+And what tells their parts apart: only near, near by head, only sharp, only a look off the own
+token, and no attention at all. They are no encodings of the course, which names what papers define.
 """
 
 import math
@@ -16,9 +16,13 @@ from course_utils.encodings.base import BiasByOffset, Offsets, bias_dtype
 TENTS, STEEP = "tents", "steep"
 NEAR, SHARP, ONE_BACK, FIXED = "near", "sharp", "one_back", "fixed"
 ALL_OWN, ALL_ONE_BACK = "all_own", "all_one_back"
+NEAR_BY_HEAD, WINDOWS, NARROW = "near_by_head", "windows", "narrow"
+STEEP_TENTS = "steep_tents"
 STEEP_SLOPES = (2.0, 1.0, 0.5, 0.25)  # of four heads, in score per position
 SHARP_SLOPES = (2.0, 1.0, 1 / 64, 1 / 256)  # two of the steep lines, and ALiBi's two flattest
 NEAREST = 12  # keys in sight of `near`: as many as hold 95 % of equal weight at a slope of 1/4
+NEAREST_BY_HEAD = (2, 3, 6, 12)  # the same for each of the steep slopes
+NARROWEST = 3  # keys in sight of `narrow`
 
 
 class Tents(PositionalEncoding):
@@ -80,12 +84,61 @@ def all_one_back(d_model: int, n_heads: int) -> Tents:
     return Tents(d_model, n_heads, (1.0,) * n_heads, (2.0,) * n_heads)
 
 
+def steep_tents(d_model: int, n_heads: int) -> Tents:
+    """The tents' peaks, 0 to 3 back, with the steep lines' slopes."""
+    return Tents(d_model, n_heads, slopes=STEEP_SLOPES)
+
+
 class Near(ALiBi):
-    """ALiBi, with nothing in sight but the nearest 12 keys."""
+    """ALiBi, with the nearest keys alone in sight.
+
+    Args:
+        reach: how many keys each head sees, in positions.
+    """
+
+    def __init__(
+        self, d_model: int, n_heads: int, reach: Sequence[int] = (NEAREST,) * len(STEEP_SLOPES)
+    ) -> None:
+        super().__init__(d_model, n_heads)
+        self.reach = tuple(reach)
 
     def bias_by_offset(self, offsets: Offsets) -> BiasByOffset:
-        """Return ALiBi's price, −inf from 12 positions on, (heads, n)."""
-        return super().bias_by_offset(offsets).masked_fill(offsets.abs() >= NEAREST, -math.inf)
+        """Return ALiBi's price, −inf from ``reach`` positions on, (heads, n)."""
+        return super().bias_by_offset(offsets).masked_fill(_hidden(offsets, self.reach), -math.inf)
+
+
+class Windows(PositionalEncoding):
+    """The nearest keys alone in sight, and no price on them.
+
+    Args:
+        reach: how many keys each head sees, in positions.
+    """
+
+    offsets_only = True
+
+    def __init__(self, d_model: int, n_heads: int, reach: Sequence[int] = NEAREST_BY_HEAD) -> None:
+        super().__init__(d_model, n_heads)
+        self.reach = tuple(reach)
+
+    def bias_by_offset(self, offsets: Offsets) -> BiasByOffset:
+        """Return 0, and −inf from ``reach`` positions on, (heads, n)."""
+        hidden = _hidden(offsets, self.reach)
+        return torch.zeros(hidden.shape, device=offsets.device).masked_fill(hidden, -math.inf)
+
+
+def _hidden(offsets: Offsets, reach: Sequence[int]) -> Tensor:
+    """Whether a head does not see a key, (heads, n)."""
+    return offsets.abs() >= torch.tensor(reach, device=offsets.device)[:, None]
+
+
+def near_by_head(d_model: int, n_heads: int) -> Near:
+    """ALiBi of four heads, each with as many keys in sight as its steep line reaches."""
+    return Near(d_model, n_heads, NEAREST_BY_HEAD)
+
+
+def narrow(d_model: int, n_heads: int) -> Windows:
+    """The nearest 3 keys in sight of every head, and no price on them."""
+    return Windows(d_model, n_heads, (NARROWEST,) * n_heads)
 
 
 class Fixed(PositionalEncoding):

@@ -47,6 +47,10 @@ register(drawn_prices.ONE_BACK, drawn_prices.one_back)
 register(drawn_prices.FIXED, drawn_prices.Fixed)
 register(drawn_prices.ALL_OWN, drawn_prices.all_own)
 register(drawn_prices.ALL_ONE_BACK, drawn_prices.all_one_back)
+register(drawn_prices.NEAR_BY_HEAD, drawn_prices.near_by_head)
+register(drawn_prices.WINDOWS, drawn_prices.Windows)
+register(drawn_prices.NARROW, drawn_prices.narrow)
+register(drawn_prices.STEEP_TENTS, drawn_prices.steep_tents)
 
 
 def jobs(

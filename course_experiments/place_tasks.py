@@ -12,14 +12,14 @@ import sys
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor, nn
 
 from course_experiments.growing_table import GrowingTable
-from course_utils.encodings import T5, PositionalEncoding
-from course_utils.encodings.base import BiasByOffset, Offsets
+from course_utils.encodings import T5, PositionalEncoding, Shaw
+from course_utils.encodings.base import BiasByOffset, Offsets, Places, Queries
 from course_utils.models import TinyTransformer
 from course_utils.models.training import fit, learning_rates
 from course_utils.texts import tasks
@@ -45,7 +45,7 @@ ENCODINGS = (
     "t5",
     "deberta",
 )
-SLOPES = {  # that win by algebra
+SLOPES = {  # that win by algebra, a head more at each place
     "place 1": (2.0, 1.0),
     "place 2": (3.0, 2.0, 1.0),
     "place 3": (5.0, 3.5, 2.5, 1.5),
@@ -97,6 +97,22 @@ class NumberByOffset(PositionalEncoding):
     def bias_by_offset(self, offsets: Offsets) -> BiasByOffset:
         """Return the numbers of these offsets, (heads, n)."""
         return self.table[:, offsets + LENGTH - 1]
+
+
+class NumberAtTheSameRate(NumberByOffset):
+    """Such numbers, with the learning rate of the rest."""
+
+    learning_rates: ClassVar[dict[str, float]] = {}
+
+
+class ShawValues(Shaw):
+    """Shaw's vectors in the sums alone, none in the scores."""
+
+    doors = ("values",)
+
+    def bias(self, q: Queries, k: Queries, at: Places) -> None:  # type: ignore[override]
+        """Add nothing to the scores."""
+        return None
 
 
 class DividedT5(T5):
@@ -155,7 +171,7 @@ def learn(
     }
     if task == "place 3":
         shares |= _wrong_answers(model, test, asked)
-        if encoding == "shaw" and layers == 2:
+        if encoding == "shaw" and layers == 2 and options.get("use_values", True):
             shares |= _key_weight_without(model, test, asked)
     return shares
 
@@ -280,6 +296,20 @@ def runs() -> Iterator[dict[str, Any]]:
         yield from seeds(3, encoding, "place 3", 1, 6000, 4, rate=0.003)
     for encoding in ("learned", "sinusoidal"):
         yield from seeds(3, encoding, "three to the left", 1, 150)
+    yield from seeds(9, "shaw, values only", "place 3", 2, 1500)
+    yield from seeds(9, "shaw, keys only", "place 3", 2, 1500)[3:]  # six seeds more
+    for encoding in ("learned", "sinusoidal"):  # as many layers as Shaw's
+        yield from seeds(3, encoding, "place 3", 2, 1500)
+    yield from seeds(3, "number by offset, same rate", "place 0", 1, 150)
+    yield from seeds(5, "given slopes", "place 2", 1, 1500)  # a slope less than by algebra
+    for encoding in ("learned", "sinusoidal"):  # at all positions, and for ten times as long
+        yield from seeds(3, encoding, "three to the left", 1, 1500, starts=STARTS[1])
+    for encoding in ("learned", "sinusoidal"):  # at several starts, none at the moved positions
+        yield from seeds(3, encoding, "three to the left", 1, 1500, starts=STARTS[0])
+    for encoding in ("learned", "sinusoidal"):  # from 0 alone, as many steps as these controls
+        yield from seeds(3, encoding, "three to the left", 1, 1500)
+    for encoding in ("shaw, values only", "shaw, keys only"):  # eleven seeds more
+        yield from seeds(20, encoding, "place 3", 2, 1500)[9:]
 
 
 def main(folder: Path) -> None:
@@ -289,15 +319,19 @@ def main(folder: Path) -> None:
         encoding: Any = setting["encoding"]
         options: dict[str, Any] = {}
         if encoding == "given slopes":
-            encoding, options = GivenSlopes, {"slopes": SLOPES[setting["task"]]}
+            encoding, options = GivenSlopes, {"slopes": SLOPES[f"place {setting['heads'] - 1}"]}
         elif encoding == "other given slopes":
             encoding, options = GivenSlopes, {"slopes": OTHER_SLOPES}
         elif encoding == "number by offset":
             encoding = NumberByOffset
+        elif encoding == "number by offset, same rate":
+            encoding = NumberAtTheSameRate
         elif encoding == "t5, divided":
             encoding = DividedT5
         elif encoding == "shaw, keys only":
             encoding, options = "shaw", {"use_values": False}
+        elif encoding == "shaw, values only":
+            encoding = ShawValues
         elif encoding == "shaw, k = 2":
             encoding, options = "shaw", {"max_distance": 2}
         names = ("layers", "heads", "steps", "seed", "starts", "rate")

@@ -20,6 +20,7 @@ from torch.nn import functional as F
 from course_utils import measures, pretrained
 from course_utils.encodings import Learned
 from course_utils.encodings.functional import decomposed_table, sinusoidal_table
+from course_utils.measures.turns import Turn
 from course_utils.texts import data
 
 LENGTHS = (20, 60, 126, 480)  # tokens, [CLS] and [SEP] among them
@@ -31,6 +32,7 @@ KINDS = {
     "licences": [data.CLONE / "LICENSE-Apache-2.0", data.CLONE / "LICENSE-PSF-2.0"],
 }
 KNOWN = 256  # rows that the ways to go on past the end may see
+DRAWS = 3  # of each way that draws
 
 
 def without(rows: Tensor, plane: Tensor, read: int | None = None) -> Tensor:
@@ -94,6 +96,31 @@ def continued(table: Tensor) -> Iterator[tuple[str, Tensor]]:
         missing, table.shape[1], dtype=table.dtype, generator=torch.Generator().manual_seed(1)
     )
     yield "untrained", torch.cat([known, spare])
+    yield from controls(table, directions, turn, coordinates)
+
+
+def controls(
+    table: Tensor, directions: Tensor, turn: Turn, coordinates: Tensor
+) -> Iterator[tuple[str, Tensor]]:
+    """Rows from ``KNOWN`` on that cannot be right: the real ones shuffled, a clock out of phase."""
+    known, later = table[:KNOWN], table[KNOWN:]
+    mean = known[1:].mean(0)
+    centre = torch.linalg.solve(torch.eye(len(turn.matrix)).to(table) - turn.matrix.T, turn.shift)
+    planes = measures.hands(turn).planes
+    for draw in range(DRAWS):
+        generator = torch.Generator().manual_seed(draw)
+        order = torch.randperm(len(later), generator=generator)
+        yield f"shuffled {draw}", torch.cat([known, later[order]])
+        phases = torch.polar(
+            torch.ones(len(planes), dtype=table.dtype),
+            2 * torch.pi * torch.rand(len(planes), generator=generator, dtype=table.dtype),
+        )
+        pointing = ((coordinates[-1] - centre).to(planes.dtype) @ planes.T) * phases
+        here = centre + 2 * (pointing @ planes.conj()).real
+        steps = [here[None]]
+        for _ in range(len(later)):
+            steps.append(turn.onwards(steps[-1]))
+        yield f"out of phase {draw}", torch.cat([known, mean + torch.cat(steps[1:]) @ directions])
 
 
 def squeezed(known: Tensor, count: int) -> Tensor:

@@ -1,6 +1,7 @@
 """The strip of four doors at the head of every lesson."""
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -10,10 +11,10 @@ from course_utils import validation
 from course_utils.encodings.base import DOORS
 
 CAPTIONS = {
-    "embed": "token\nembeddings",
-    "rotate": "queries\nand keys",
-    "bias": "attention\nscores",
-    "values": "what is\nsummed",
+    "embed": "token embeddings",
+    "rotate": "queries and keys",
+    "bias": "attention scores",
+    "values": "what is summed",
 }
 OPEN_COLOUR, SHUT_COLOUR, LEAF_COLOUR = "#0173b2", "0.88", "#de8f05"
 QUIET_INK = "0.35"  # of what is shut; its contrast is 4.5 and more, in the dark too
@@ -26,15 +27,15 @@ def door_strip(doors: Iterable[str], title: str = "") -> Figure:
     """
     validation.instance("doors", doors, Iterable, "a list of names")
     open_doors = {validation.choice("doors", door, DOORS) for door in doors}
-    fig = Figure(figsize=(8.0, 1.75))
+    fig = Figure(figsize=(8.0, 0.9))
     fig.set_layout_engine("none")
     ax = fig.add_axes((0, 0, 1, 1))
-    ax.set(xlim=(0, 16), ylim=(0, 3.5))
+    ax.set(xlim=(0, 16), ylim=(0, 1.8))
     ax.axis("off")
     if title:
-        ax.text(8, 3.25, title, ha="center", va="center", fontsize=12)
-    arrow = {"arrowstyle": "->", "color": "0.6", "linewidth": 1.5}
-    ax.annotate("", xy=(15.8, 1.3), xytext=(0.2, 1.3), arrowprops=arrow, zorder=0)
+        ax.text(0.2, 1.6, title, va="center", fontsize=10, color=QUIET_INK)
+    arrow = {"arrowstyle": "->", "color": "0.6", "linewidth": 1.2}
+    ax.annotate("", xy=(15.9, 0.65), xytext=(0.2, 0.65), arrowprops=arrow, zorder=0)
     for number, door in enumerate(DOORS, start=1):
         _draw_door(ax, number, door, is_open=door in open_doors)
     return fig
@@ -48,27 +49,23 @@ def describe_doors(doors: Sequence[str]) -> str:
 
 
 def _draw_door(ax: Axes, number: int, door: str, is_open: bool) -> None:
-    """Draw the door at its place in the strip, with its number, caption and method."""
+    """Draw the door at its place in the strip, with its number and caption; its method if open."""
     left = 0.7 + 3.85 * (number - 1)
     fill, edge = ("white", OPEN_COLOUR) if is_open else (SHUT_COLOUR, "0.6")
-    ax.add_patch(Rectangle((left, 0.3), 1.15, 2.0, facecolor=fill, edgecolor=edge, linewidth=2))
+    ax.add_patch(Rectangle((left, 0.15), 0.6, 1.0, facecolor=fill, edgecolor=edge, linewidth=1.5))
+    ink, weight = (OPEN_COLOUR, "bold") if is_open else (QUIET_INK, "normal")
     if is_open:  # the leaf swings out to the left
-        corners = [(left, 0.3), (left - 0.45, 0.05), (left - 0.45, 2.1), (left, 2.3)]
-        ax.add_patch(Polygon(corners, facecolor=LEAF_COLOUR, edgecolor=OPEN_COLOUR, linewidth=1.5))
-    else:
-        ax.plot([left + 0.95], [1.25], "o", color="0.5", markersize=4)
-    ax.text(
-        left + 0.57,
-        1.3,
-        str(number),
-        ha="center",
-        va="center",
-        fontsize=14,
-        color=OPEN_COLOUR if is_open else QUIET_INK,
-        weight="bold" if is_open else "normal",
-    )
+        corners = [(left, 0.15), (left - 0.3, 0.03), (left - 0.3, 1.03), (left, 1.15)]
+        ax.add_patch(Polygon(corners, facecolor=LEAF_COLOUR, edgecolor=OPEN_COLOUR, linewidth=1.2))
+    number_look: dict[str, Any] = {
+        "ha": "center",
+        "va": "center",
+        "fontsize": 11,
+        "color": ink,
+        "weight": weight,
+    }
+    ax.text(left + 0.3, 0.65, str(number), **number_look)
     caption_colour = "black" if is_open else QUIET_INK
-    ax.text(left + 1.3, 1.75, CAPTIONS[door], va="center", fontsize=9.5, color=caption_colour)
-    method = f"{door}()\n{'open' if is_open else 'shut'}"
-    method_colour = OPEN_COLOUR if is_open else QUIET_INK
-    ax.text(left + 1.3, 0.75, method, va="center", fontsize=9, color=method_colour)
+    ax.text(left + 0.75, 0.94, CAPTIONS[door], va="center", fontsize=9.5, color=caption_colour)
+    if is_open:
+        ax.text(left + 0.75, 0.36, f"{door}()", va="center", fontsize=9.5, color=OPEN_COLOUR)

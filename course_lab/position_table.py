@@ -26,8 +26,8 @@ def decoys(
 ) -> dict[str, Float[Tensor, "rows width"]]:
     """Tables as large as ``rows`` in which nothing turns, by name.
 
-    A random walk; noise in a running mean of 20 rows; and the waves of the ten main directions of
-    ``rows``, each direction's shifted at random on its own, so that no two of them keep step.
+    A random walk; noise in a running mean of 20 rows; and the waves (Fourier) of the ten main
+    directions of ``rows``, each shifted at random on its own, so that no two of them keep step.
     (Waves shifted alike in all directions are no decoy: a clock so treated is still a clock. Nor is
     noise with the power of ``rows`` at each period: from a clock it has a clock's narrow waves.)
     """

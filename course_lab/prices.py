@@ -9,16 +9,23 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from course_utils.encodings import Places, PositionalEncoding
+from course_utils.encodings import ALiBi, Places, PositionalEncoding
 from course_utils.models import TinyTransformer
 
 TRAINED = 64  # bytes of a text in training
 READ = 512  # bytes of the longest text that is read
-GAIN, RISE = 0.08, 0.02  # nats a byte: what a price has to win, and may lose up to ``READ``
+GAIN, RISE = 0.05, 0.02  # nats a byte: what a price has to win, and may lose up to ``READ``
 FAR_SHARE = 0.05  # of a head's weight, on keys that no training text had
+STUB = (2.0, 1.0, 0.5, 0.25)  # slopes of the steep lines, with which a learner begins
 BLUNT = 0.5  # a head's largest weight, of equal scores, below which it does not single out a key
 FORBIDS_ITS_OWN = "The first byte of a text sees its own key alone. May a head forbid that one?"
+TOP_IS_LATER = (
+    "A head likes a key best that is later than the query, and hidden. Earlier keys have offsets "
+    "−1, −2, … Where is its top?"
+)
+SHARP = 0.98  # of equal scores: above it a head hardly leaves its key to queries and keys
 TIE = 1e-6  # a difference of two weights that is none
+SAME_OUTPUT = 1e-5  # a difference of two outputs below which they are the same
 OUT_OF_REACH = 30.0  # points of score that no query and key make up for
 MOVED = 0.01  # of a weight, by other bytes: a head that moves none so far does not attend
 PRINTABLE = (32, 127)  # bytes of texts made up to see what a model does with other ones
@@ -26,12 +33,14 @@ PRINTABLE = (32, 127)  # bytes of texts made up to see what a model does with ot
 Price = type[PositionalEncoding] | PositionalEncoding  # or one that was trained
 
 
-def usable(price: type[PositionalEncoding]) -> type[PositionalEncoding]:
+def usable(price: type[PositionalEncoding], drawn: bool = True) -> type[PositionalEncoding]:
     """The price; raises ValueError if a model could not add it to its scores.
 
     This is for answers of whole numbers and of another shape, which fail late and deep inside, and
-    for those that add nothing or do something else, which do not fail.
+    for those that add nothing or do something else, which do not fail. A price that is ``drawn``
+    has peaks and slopes, which are asked about; of others the text names neither.
     """
+    numbers = "peaks and slopes" if drawn else "numbers of heads"
     encoding = price(64, 4).requires_grad_(False)
     others = [door for door in encoding.doors if door != "bias"]
     if others:
@@ -51,15 +60,39 @@ def usable(price: type[PositionalEncoding]) -> type[PositionalEncoding]:
     except ValueError as error:
         if "expected sequence" not in str(error):
             raise
-        raise ValueError(
-            f"peaks and slopes must have four numbers each, one a head: {error}"
-        ) from error
+        raise ValueError(f"{numbers} must have four numbers each, one a head: {error}") from error
     except RuntimeError as error:
+        if "is ambiguous" in str(error):
+            raise ValueError(
+                "`if` asks for one answer, and there is one for each of n offsets. Which function "
+                "of torch chooses for each?"
+            ) from error
+        if "bool tensor" in str(error):
+            raise ValueError(
+                "a comparison of offsets is true or false, not a number of points. What should a "
+                "key cost where it is true? Which function of torch chooses for each offset?"
+            ) from error
         if "must match" not in str(error):
             raise
         raise ValueError(
             f"shapes do not fit: {error}. distance is (n,), and numbers of four heads are (4,): "
             "write numbers[:, None] * distance"
+        ) from error
+    except IndexError as error:
+        if "shape of the mask" in str(error):
+            raise ValueError(
+                f"a condition on n offsets picks among n, but {error}. A price is (heads, n): "
+                "which of its two axes has the offsets, and what stands before it in the brackets?"
+            ) from error
+        if "too many indices" not in str(error):
+            raise
+        raise ValueError(f"{numbers} must have four numbers each: {error}") from error
+    except TypeError as error:
+        if "tuple" not in str(error) and "list" not in str(error):
+            raise
+        raise ValueError(
+            f"a tuple is no tensor: {error}. Make one of your numbers"
+            f"{', as of the slopes' if drawn else ''}"
         ) from error
     if bias is None:
         raise ValueError("bias_by_offset returns None. Is a `return` missing?")
@@ -68,9 +101,132 @@ def usable(price: type[PositionalEncoding]) -> type[PositionalEncoding]:
         raise ValueError(f"a price must be a torch tensor, got {kind}: write torch in place of np")
     if not bias.is_floating_point():
         raise ValueError(f"a price must be of floats, got {bias.dtype}: write 2.0 in place of 2")
+    if bias.ndim == 2 and len(bias) != 4:
+        raise ValueError(
+            f"a price must be (4, n), a row for each head, got {len(bias)} rows. How many "
+            f"{'peaks and slopes' if drawn else 'heads'} are there?"
+        )
     if bias.shape != (4, len(offsets)):
         raise ValueError(f"of n offsets a price must be (4, n), got {(*bias.shape,)} of n = 7")
+    if drawn and (slip := _slip_of_sign(encoding) or _slip_of_peak(encoding)):
+        raise ValueError(slip)
+    if drawn and _top_is_later(encoding):
+        raise ValueError(TOP_IS_LATER)
     return price
+
+
+def told_apart(price: type[PositionalEncoding]) -> str:
+    """Whether an unmasked model tells a sentence of three words from its mirror by this price.
+
+    Where it does not, what the price adds to both neighbours of a word, and a question. Raises
+    ValueError as ``usable`` does.
+    """
+    encoding = usable(price, drawn=False)(32, 4)
+    offsets = torch.tensor([-2, -1, 0, 1, 2])
+    bias = encoding.bias_by_offset(offsets.clone())
+    if bias is None or bias.isnan().any() or (bias == math.inf).any():
+        return "… Not yet. Some numbers are nan or inf. Where do you divide, or take a log or root?"
+    with torch.random.fork_rng(), torch.no_grad():
+        torch.manual_seed(0)
+        model = TinyTransformer(4, encoding, d_model=32, n_layers=2, n_heads=4, causal=False)
+        words, mirrored = (model.hidden(torch.tensor([ids]))[0] for ids in ([0, 1, 2], [2, 1, 0]))
+    if slip := _no_price_by_offset(encoding, offsets, bias):
+        return f"… Not yet. {slip}"
+    gap = (words - mirrored.flip(0)).abs().max()
+    if gap.isnan():
+        return "… Not yet. The output is nan: a word sees no key. Which keys may be forbidden?"
+    added = _both_sides(bias)
+    no_key = (bias[:, 2:] == -math.inf).all(-1) | (bias[:, :3] == -math.inf).all(-1)
+    if no_key.any():
+        head = int(no_key.int().argmax())
+        word = "first" if (bias[head, 2:] == -math.inf).all() else "last"
+        return (
+            f"… Not yet. In head {head + 1} the {word} word sees no key: its own is hidden, too. "
+            "Which keys may be forbidden, so that each word has one left?"
+        )
+    alibi = ALiBi(32, 4)
+    if torch.equal(bias, alibi.bias_by_offset(offsets)):
+        wide = torch.arange(-2 * TRAINED, 2 * TRAINED + 1)
+        farther = encoding.bias_by_offset(wide.clone())
+        if farther is not None and torch.equal(farther, alibi.bias_by_offset(wide)):
+            return f"… Not changed yet: this is ALiBi. {added}"
+        return (
+            "… Not yet. At offsets −2 to 2, all that three words have, this is still ALiBi. "
+            f"{added} From which offset on must the sides differ?"
+        )
+    if gap < SAME_OUTPUT:
+        return (
+            f"… Not yet: each word comes out the same in the mirrored sentence. {added} "
+            "Which keys have offsets above 0, and what do they cost?"
+        )
+    hidden = (bias <= bias.amax(-1, keepdim=True) - OUT_OF_REACH).all(0)
+    if hidden[2:].all():
+        return f"✓ Told apart, by hiding later keys and a word's own. {added}"
+    if hidden[3:].all():
+        return f"✓ Told apart, by hiding later keys, as a causal mask does. {added}"
+    if hidden[:3].all():
+        return f"✓ Told apart, by hiding earlier keys and a word's own. {added}"
+    if hidden[:2].all():
+        return f"✓ Told apart, by hiding earlier keys: a word sees its own and later ones. {added}"
+    return f"✓ Told apart. {added}{_reward(encoding)}"
+
+
+def _both_sides(bias: Float[Tensor, "heads 5"]) -> str:
+    """What the first head that parts two sides adds to both, else what head 1 adds to neighbours.
+
+    The columns are for offsets −2 to 2.
+    """
+    for steps in (1, 2):
+        parted = (bias[:, 2 - steps] - bias[:, 2 + steps]).abs() > TIE
+        if parted.any():
+            break
+    else:
+        steps = 1
+    head = int(parted.int().argmax()) if parted.any() else 0
+    before, after = (_as_text(bias[head, at]) for at in (2 - steps, 2 + steps))
+    key = "key" if steps == 1 else f"key {steps}"
+    return f"Head {head + 1} adds {before} to the {key} before, {after} to the {key} after."
+
+
+def _as_text(number: Tensor) -> str:
+    """The number, with a minus sign of its own; 0 has none."""
+    return f"{float(number) + 0.0:.4g}".replace("-", "−")
+
+
+def _no_price_by_offset(
+    encoding: PositionalEncoding, offsets: Tensor, bias: Float[Tensor, "heads n"]
+) -> str:
+    """A question about a price that other things than the offset decide, or ""."""
+    again = encoding.bias_by_offset(offsets.clone())
+    if again is None or not torch.equal(bias, again):
+        return (
+            "Asked twice for the same offsets, the price is not the same. Does chance belong in it?"
+        )
+    order = torch.tensor([3, 0, 4, 1, 2])
+    moved = encoding.bias_by_offset(offsets[order])
+    if moved is None or not torch.allclose(bias[:, order], moved, atol=TIE):
+        return (
+            "The same offsets in another order get other prices. With a cache the list begins "
+            "elsewhere: is your price one by offset, or by place in the list?"
+        )
+    return ""
+
+
+def _reward(encoding: PositionalEncoding) -> str:
+    """A remark on a head that adds ever more to farther keys, or ""."""
+    bias = encoding.bias_by_offset(torch.tensor([-2 * TRAINED, -TRAINED, 0, TRAINED, 2 * TRAINED]))
+    if bias is None:
+        return ""
+    for side, far, near in (("before", 0, 1), ("after", 4, 3)):
+        grows = (bias[:, far] > bias[:, near] + TIE) & (bias[:, near] > bias[:, 2] + TIE)
+        if grows.any():
+            head = int(grows.nonzero()[0])
+            return (
+                f" But head {head + 1} adds {_as_text(bias[head, near])} to the key {TRAINED} "
+                f"{side} and {_as_text(bias[head, far])} to the one {2 * TRAINED} {side}. Is that "
+                "a price, or a reward?"
+            )
+    return ""
 
 
 def _instance(price: Price) -> PositionalEncoding:
@@ -125,23 +281,62 @@ def _weight_far_away(weights: Float[Tensor, "heads keys"]) -> str:
     )
 
 
+def unchanged(price: Price) -> bool:
+    """Whether the price is that of the steep lines, which the exercise begins with."""
+    bias = price_by_distance(price)
+    steep = -torch.tensor(STUB)[:, None] * torch.arange(bias.shape[-1])
+    return torch.allclose(bias.float(), steep, atol=TIE)
+
+
 def _slip_of_sign(price: Price) -> str:
-    """A question about peaks or slopes with the wrong sign, or ""."""
+    """A question about peaks or slopes whose sign draws another price than a tent, or ""."""
     encoding = _instance(price)
+    bias = price_by_distance(encoding)
     peaks, slopes = (
         torch.as_tensor(getattr(encoding, name, ()), dtype=torch.float).flatten()
         for name in ("peaks", "slopes")
     )
-    if (peaks < 0).any():
+    tops = peaks.abs().round().long().clamp(max=READ - 1)  # in keys back, of either sign
+    if len(tops) != len(bias):
+        tops = torch.zeros(len(bias), dtype=torch.long)
+    at_top = bias.gather(-1, tops[:, None])[:, 0]
+    for head in range(min(len(peaks), len(bias))):
+        if peaks[head] < 0 and at_top[head] < bias[head].max() - TIE:
+            return (
+                f"A peak is at {peaks[head]:g}, but the key {int(tops[head])} back does not cost "
+                f"least in head {head + 1}. It has the offset −{int(tops[head])} and the distance "
+                f"{int(tops[head])}. From which of the two does your method take the peak?"
+            )
+    for head in range(min(len(slopes), len(bias))):
+        if slopes[head] <= 0 and not at_top[head] > bias[head, -1] + TIE:
+            return (
+                f"Head {head + 1} has the slope {slopes[head]:g}. What does a step away from its "
+                "peak cost then: does it fall, or rise?"
+            )
+    return ""
+
+
+def _slip_of_peak(price: Price) -> str:
+    """A question about heads that do not add most at their peak, or ""."""
+    encoding = _instance(price)
+    bias = price_by_distance(encoding)
+    if not bias.isfinite().all():
+        return ""
+    peaks = torch.as_tensor(getattr(encoding, "peaks", ()), dtype=torch.float).flatten()
+    heads = range(len(bias)) if len(peaks) == len(bias) else ()
+    for head in heads:
+        wanted, top = round(abs(float(peaks[head]))), int(bias[head].argmax())
+        if wanted < READ and bias[head, wanted] < bias[head, top] - TIE:
+            side = "nearer" if top < wanted else "farther away"
+            return (
+                f"Head {head + 1} has the peak {peaks[head]:g}, but adds most at distance {top}: "
+                f"{bias[head, top]:g}, and {bias[head, wanted]:g} at its peak. What should a key "
+                f"cost that is {side} than the peak? (Offsets of earlier keys are −1, −2, …)"
+            )
+    if (bias.argmax(-1) == 0).all() and (bias[:, 0] > TIE).any():
         return (
-            f"A peak is at {peaks.min():g}. The method takes abs() of the offsets, so a tent is "
-            "drawn over distances. Which distance has the key one back?"
-        )
-    if (slopes <= 0).any():
-        head = int((slopes <= 0).nonzero()[0]) + 1
-        return (
-            f"Head {head} has the slope {slopes[head - 1]:g}. What does a step away from its peak "
-            "cost then: does it fall, or rise?"
+            f"At distance 0 a head adds {bias[:, 0].max():g}, and less at all others. A softmax "
+            "drops what all keys share. Has the top moved off the own key?"
         )
     return ""
 
@@ -152,7 +347,7 @@ def question(price: Price, all_level: bool = False) -> str:
     Where the loss of every trained model is ``all_level`` up to long texts, far keys did no harm.
     """
     bias = price_by_distance(price)
-    slip = _not_finite(bias) or _slip_of_sign(price)
+    slip = _not_finite(bias) or _slip_of_sign(price) or _slip_of_peak(price)
     if slip:
         return slip
     weights = bias.softmax(-1)
@@ -160,10 +355,7 @@ def question(price: Price, all_level: bool = False) -> str:
     if far:
         return far
     if _top_is_later(price):
-        return (
-            "A head likes a key best that is later than the query, and hidden. Earlier keys have "
-            "offsets −1, −2, … Where is its top?"
-        )
+        return TOP_IS_LATER
     best = weights.argmax(-1)
     alike = (weights > weights.amax(-1, keepdim=True) - TIE).sum(-1)
     if (alike > 1).any():
@@ -173,7 +365,10 @@ def question(price: Price, all_level: bool = False) -> str:
             "single out?"
         )
     if (best == 0).all() and (bias[:, 0] > bias[:, 1]).all():
-        return "Every head likes its own byte best. Which other bytes would you want to see?"
+        return (
+            "Every head likes its own byte best. What does a layer know of that byte without "
+            "attention?"
+        )
     if (weights.argmax(-1) >= 16).any():
         farthest = int(weights.argmax(-1).max())
         return f"A head likes the key {farthest} back best. How much does that byte tell?"
@@ -252,7 +447,7 @@ def scored(
     Args:
         price: the class, or an encoding of it that was trained.
         losses: of each seed, at 64 and at 512 bytes, in nats a byte.
-        steep: of the steep lines at 64 bytes, a seed each; the means are compared.
+        steep: of the steep lines at 64 bytes, the same seeds; the means are compared.
         models: of each seed, the trained model.
     """
     weights = price_by_distance(price).softmax(-1)
@@ -272,8 +467,15 @@ def scored(
     nailed = heads_nailed_down(price)
     if nailed:
         lines.append(
-            f"{nailed} of {len(weights)} heads put all their weight on one key, whatever the "
+            f"{nailed} of {len(weights)} heads "
+            f"{'puts all its' if nailed == 1 else 'put all their'} weight on one key, whatever the "
             "bytes: there q · k does nothing."
+        )
+    sharp = (weights.amax(-1) > SHARP).sum().item() - nailed
+    if sharp > 0:
+        lines.append(
+            f"{sharp} of {len(weights)} heads {'gives' if sharp == 1 else 'give'} one key over "
+            f"{100 * SHARP:.0f} % of the weight if scores are equal: there q · k decides little."
         )
     if any(reads_ahead(model) for model in models):
         lines.append(
@@ -281,19 +483,23 @@ def scored(
             "a query see what it is to foretell?"
         )
         return "\n".join(lines)
-    finite = not _not_finite(price_by_distance(price))
-    if finite and not all(map(heads_that_attend, models)):
-        lines.append(  # without the losses: a later question of the lesson asks for them
-            "… Not yet. No head attends: other bytes move no weight. How many points of score "
-            "apart may two keys be, for q · k to decide between them?"
-        )
+    bias = price_by_distance(price)
+    numbers = not (bias.isnan().any() or (bias == math.inf).any())
+    if numbers and not all(map(heads_that_attend, models)):
+        why = (
+            "Among how many keys may a head choose?"
+            if (bias.isfinite().sum(-1) <= 1).all()
+            else "How many points of score apart may two keys be, for q · k to decide between them?"
+        )  # without the losses: a later question of the lesson asks for them
+        lines.append(f"… Not yet. No head attends: other bytes move no weight. {why}")
         return "\n".join(lines)
     mean, yardstick = fmean(near for near, _ in losses), fmean(steep)
     won = mean < yardstick - GAIN
+    apart = f"{abs(yardstick - mean):.3f} {'below' if mean < yardstick else 'above'}"
     level = [far < near + RISE for near, far in losses]
     lines.append(
-        f"loss at {TRAINED}, means: yours {mean:.2f}, the steep lines' {yardstick:.2f} "
-        f"({len(steep)} seeds); below by more than {GAIN}: {'yes' if won else 'no'}"
+        f"loss at {TRAINED}, means: yours {mean:.3f}, the steep lines' {yardstick:.3f} "
+        f"({len(steep)} seeds each), {apart}; over {GAIN} below: {'yes' if won else 'no'}"
     )
     lines.append(
         f"rise of less than {RISE} up to {READ} bytes: in {sum(level)} of {len(level)} seeds"
@@ -301,14 +507,33 @@ def scored(
     if won and all(level):
         lines.append("✓ Your price beats the steep lines, and lasts.")
         far = _weight_far_away(weights)
-        if (price_by_distance(price)[:, 0] == -math.inf).any():
+        tops = weights.argmax(-1)
+        as_high = (weights > weights.amax(-1, keepdim=True) - TIE).sum(-1)
+        if (bias[:, 0] == -math.inf).any():
             lines.append(f"But: {FORBIDS_ITS_OWN}")
         elif far:
             lines.append(f"But: {far}")
-        else:
+        elif (as_high > 1).any():
+            head = int(as_high.argmax())
             lines.append(
-                "Which of your heads earns most? Give it its steep line back, and train again."
+                f"Head {head + 1} likes {int(as_high[head])} keys alike. Let it like one of them "
+                "best, and train again: does the loss fall?"
             )
+        elif nailed:
+            lines.append(
+                f"{nailed} of your heads {'chooses' if nailed == 1 else 'choose'} no key by its "
+                "bytes, and the loss is low all the same. What does that say of this loss?"
+            )
+        elif (tops == tops[0]).all():
+            lines.append(
+                f"All heads like {'their own key' if tops[0] == 0 else f'the key {tops[0]} back'} "
+                f"best. What would head {len(tops)} do with its top {tops[0] + 1} back? Train "
+                "again."
+            )
+        else:
+            lines.append("Is a head superfluous? Give it the price of another, and train again.")
+    elif unchanged(price):
+        lines.append("… Not changed yet: these are the steep lines.")
     else:
         reason = question(price, all(level)) or (
             "The shape alone does not tell why. Change one head at a time: which change helps?"

@@ -151,6 +151,16 @@ def fair_table() -> pd.DataFrame:
     return means.loc[[cut_name(), *fair]]
 
 
+def evidence(runs: list[Run]) -> pd.DataFrame:
+    """The different values behind each row, of the keys that may be said to be unlike."""
+    rows = pd.DataFrame(runs).groupby("encoding", sort=False)
+    return rows[["seed", "steps", "lr", "protocol", "judged"]].agg(_different)
+
+
+def _different(values: pd.Series) -> str:
+    return ", ".join(str(value) for value in sorted(set(values)))
+
+
 def table(runs: list[Run]) -> pd.DataFrame:
     """Mean loss by encoding at 64 and at 1,024 bytes, and the rise, the least rise first."""
     means = pd.DataFrame(runs).pivot_table("loss", "encoding", "read", sort=False)

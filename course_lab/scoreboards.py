@@ -121,6 +121,7 @@ def draw_scoreboard(
     title: str = "",
     *,
     totals: bool | str = True,
+    inches: float | None = None,
 ) -> Figure:
     """Draw a table of ✓ and ✗, each with its number, and how many ✓ each row has.
 
@@ -131,12 +132,14 @@ def draw_scoreboard(
         columns: their names and, under each, a yardstick.
         title: over the whole.
         totals: whether to write how many ✓ a row has; a string is the heading over them.
+        inches: how wide the figure is, if not as its names and columns ask; up to 5.2 a phone
+            shows it whole.
     """
     if not board or not columns:
         raise ValueError(f"board and columns must not be empty, got {board!r} and {columns!r}")
     width, height = len(columns), len(board)
     names_width = 2.2 + 0.09 * max(0, max(map(len, board)) - 14)  # inches, with the totals
-    size = (names_width + 1.45 * width, (1.3 if title else 0.9) + 0.42 * height)
+    size = (inches or names_width + 1.45 * width, (1.3 if title else 0.9) + 0.42 * height)
     fig, ax = plt.subplots(figsize=size)
     ax.set(xlim=(-0.5, width + (0.2 if totals else -0.5)), ylim=(height - 0.5, -0.5))
     fig.suptitle(title)

@@ -60,25 +60,28 @@ def cosine(model, text, other):
 
 
 # %% tags=["pretrained", "plumbing"]
-# The answer, and more queries: a page that fits, the opposite, the opposite in other words
-queries = """\
+# The answer, and more queries
+import pandas as pd
+from IPython.display import display
+
+keep_order = """\
 convert PDF to Word | turn PDF into Word | convert Word to PDF | turn Word into PDF
 flights from London to Paris | plane tickets from London to Paris | flights from Paris to London \
 | plane tickets from Paris to London
 trains from Rome to Milan | railway tickets from Rome to Milan | trains from Milan to Rome \
 | railway tickets from Milan to Rome
-translate English to French | an English text, put into French | translate French to English \
-| a French text, put into English
+translate English to French | English put into French | translate French to English \
+| French put into English
 from Celsius to Fahrenheit | turn Celsius into Fahrenheit | from Fahrenheit to Celsius \
 | turn Fahrenheit into Celsius
-change dollars to euros | get euros for dollars | change euros to dollars | get dollars for euros
-convert MP3 to WAV | make a WAV file from an MP3 | convert WAV to MP3 | make an MP3 file from a WAV
-miles to kilometres | how many kilometres are in a mile | kilometres to miles \
-| how many miles are in a kilometre
 move files from phone to laptop | copy phone files onto a laptop | move files from laptop to phone \
 | copy laptop files onto a phone
 switch from Android to iPhone | replace my Android with an iPhone | switch from iPhone to Android \
-| replace my iPhone with an Android
+| replace my iPhone with an Android"""
+turn_it = """\
+change dollars to euros | get euros for dollars | change euros to dollars | get dollars for euros
+convert MP3 to WAV | make a WAV file from an MP3 | convert WAV to MP3 | make an MP3 file from a WAV
+miles to kilometres | get kilometres from miles | kilometres to miles | get miles from kilometres
 money from Anna to Paul | Paul gets money from Anna | money from Paul to Anna \
 | Anna gets money from Paul
 dog bites man | a man was bitten by a dog | man bites dog | a dog was bitten by a man
@@ -87,30 +90,51 @@ the cat chases the mouse | the mouse is being chased by the cat | the mouse chas
 | the cat is being chased by the mouse
 England beats Germany | Germany loses to England | Germany beats England \
 | England loses to Germany"""
+
+
+def leads(model, table):
+    """By how much a page that fits, in other words, leads the opposite: of each query, the opposite
+    in the query's own words; of each row, both in other words, summed over its two queries."""
+    own_words, other_words = [], []
+    for line in table.splitlines():
+        typed, fits, opposite, reworded = line.split(" | ")
+        own_words += [
+            cosine(model, typed, fits) - cosine(model, typed, opposite),
+            cosine(model, opposite, reworded) - cosine(model, opposite, typed),
+        ]
+        other_words += [
+            cosine(model, typed, fits)
+            - cosine(model, typed, reworded)
+            + cosine(model, opposite, reworded)
+            - cosine(model, opposite, fits)
+        ]
+    return own_words, other_words
+
+
 if encoder is not None:
     cosines = {page: cosine(encoder, query, page) for page in pages}
-    for page in sorted(pages, key=cosines.get, reverse=True):
-        print(f"{cosines[page]:.3f}  {page}")
-    rows = [line.split(" | ") for line in queries.splitlines()]
-    rows += [[opposite, reworded, typed, fits] for typed, fits, opposite, reworded in rows]
-    near = [[cosine(encoder, typed, page) for page in others] for typed, *others in rows]
-    same_words = sum(opposite > fitting for fitting, opposite, _ in near)
-    other_words = sum(fitting > opposite for fitting, _, opposite in near)
+    by_cosine = sorted(pages, key=cosines.get, reverse=True)
+    shown = {"cosine": [f"{cosines[page]:.3f}" for page in by_cosine]}
+    display(pd.DataFrame(shown, index=by_cosine))
+    (own_kept, kept), (own_turned, turned) = (leads(encoder, t) for t in (keep_order, turn_it))
+    behind = sum(lead < 0 for lead in own_kept + own_turned)
     print(
-        f"A page that fits, in other words, is behind the opposite in {same_words} of {len(near)}."
-    )
-    print(
-        f"With both pages in other words the one that fits leads in {other_words} of {len(near)}."
+        f"The opposite beats a page that fits in other words in {behind} of "
+        f"{len(own_kept + own_turned)} queries.\nWith both pages in other words, over both queries "
+        f"of a row, the one that fits leads\nin {sum(lead > 0 for lead in kept)} of {len(kept)} "
+        "rows where these keep the order of the two words,\n"
+        f"in {sum(lead > 0 for lead in turned)} of {len(turned)} where they turn it."
     )
     guess.reveal(max(pages, key=cosines.get))
 
 # %% [markdown]
 # **Look:** the opposite comes first, before two pages that repeat the query. In our fifteen pairs
-# of queries the opposite always beats our page that fits in other words. With both in other words,
-# the page that fits leads in half of them.
+# the opposite always beats our page that fits in other words. With both in other words, the page
+# that fits leads where these keep the order, and trails where they turn it (*Mary is loved by
+# John*).
 #
-# Yet this encoder is *told* the order, by a vector for each place that is added to the word there.
-# Why is that not enough? The end comes back to it. First, attention alone.
+# Yet this encoder is *told* the order: a vector for each place is added to the word there. Why is
+# that not enough? First, attention alone.
 #
 # ## Six lines, and your sentence
 #
@@ -153,7 +177,8 @@ print("from scratch = reference")
 # 1. Move *Anna* to the front. What becomes of her row (framed), and of the others?
 # 2. Type a sentence of your own, of up to nine words. Find an order in which some word gets another
 #    row; *shuffle* tries many.
-# 3. Tick *tell places*: a vector for each place is added to the word there. How many rows change?
+# 3. Tick *tell places*: a vector for each place is added to the word there. Then move a word: how
+#    many rows change?
 
 # %%
 from course_lab import explorers
@@ -164,12 +189,12 @@ explorers.sentence()
 # <details><summary>Once you have tried</summary>
 #
 # Weights and rows travel with their words. No order of any sentence changes the row of a word,
-# until places are told.
-#
-# </details>
+# until places are told. Then one move changes all rows.
 #
 # So it is for all matrices. A score depends on its two words. A row adds up what one word makes of
 # all words, and a sum does not care in which order it adds.
+#
+# </details>
 #
 # ## Equivariant, invariant
 #
@@ -200,9 +225,9 @@ for name, gap in comparisons.items():
 #
 # ## Can training help?
 #
-# Sentences like *John loves Mary*, in both orders. John, Paul … Sam are one group of names,
-# Mary, Anna … Kim the other. The task: does one of the first act? *John loves Mary*: yes; *Mary
-# loves John*: no. Test pairs are never trained.
+# Sentences like *John loves Mary*, in both orders. John, Paul … Sam are one group, Mary, Anna … Kim
+# the other. Task: is the one who acts of the first group? *John loves Mary*: yes; *Mary loves
+# John*: no. Test pairs are never trained.
 #
 # A transformer of one layer without positions is trained from three random starts (*seeds*), with a
 # *reader*: a linear layer that gets one vector of the output.
@@ -364,8 +389,8 @@ print("the same row:", ", ".join(pairs) or "none")
 guess.reveal(pairs[0] if pairs else "none")
 
 # %% [markdown]
-# **Look:** places 1 and 3 hold the same word, and it sees the same *shares*: one Buffalo of two,
-# two of four. With one word asking, a weighted mean sees only shares.
+# **Look:** places 1 and 3 hold the same word, so they ask the same. Half of what they see is
+# *Buffalo*: one of two, two of four. A mean sees only such *shares*.
 #
 # Type six words above, so that exactly three places get the same row, and no two are neighbours.
 # Does a second layer tell them apart?
@@ -377,19 +402,19 @@ guess.reveal(pairs[0] if pairs else "none")
 #
 # </details>
 #
-# ## A mark at the start
+# ## A start token
 #
-# So one layer's shares are not places. But let a text begin with a mark that occurs once:
+# So shares are not places. But let a text begin with a token that occurs once:
 
 # %%
 marked = ["<start>", *["buffalo"] * 7]
 weights = causal(2 * word_vectors(marked, 32)[None], need_weights=True)[1][0, 0]  # (8, 8)
-others = 1 / weights[1:, 0] - 1  # what all buffaloes get, against the mark
+others = 1 / weights[1:, 0] - 1  # what all buffaloes get, against the start
 print([f"{value:.0f}" for value in (others / others[0]).tolist()])
 
 # %% [markdown]
 # **Look:** an untrained head *counts* buffaloes. They are one word, so each gets the same weight:
-# $c$ times the mark's. At place $p$ there are $p$ of them, and the mark's share is $1/(1 + c\,p)$.
+# $c$ times the start token's. At place $p$ there are $p$ of them, and its share is $1/(1 + c\,p)$.
 # Different words count as well, if all score alike. Trained NoPE models know roughly where they are
 # (Haviv et al. 2022); the closer look trains one.
 #
@@ -403,10 +428,13 @@ if encoder is not None:
     table = encoder.encoding.table  # (512, 384), a row for each place
     blind = encoder.with_table(table.mean(0).expand(512, -1))
     pairs = [(query, "flights from Paris to London"), ("John loves Mary", "Mary loves John")]
+    pairs.append((query, "flights from London to Rome"))
+    columns = {}
     for model, name in ((blind, "places taken away"), (encoder, "as published")):
-        for pair in pairs:
-            a, b = model.embed(list(pair))  # each of length 1
-            print(f"{name:17}  cosine {a @ b:.3f}, {(a - b).norm():.2f} apart: {pair[0]}")
+        vectors = [model.embed(list(pair)) for pair in pairs]  # (2, 384) each, of length 1
+        columns[f"cosine, {name}"] = [f"{a @ b:.3f}" for a, b in vectors]
+    columns["so apart"] = [f"{(a - b).norm():.2f}" for a, b in vectors]  # as published
+    display(pd.DataFrame(columns, index=[f"{text} | {other}" for text, other in pairs]))
 
 # %% [markdown]
 # Without places both orders have one vector. With places they have two, but the cosine hardly
@@ -492,15 +520,15 @@ plots.show(fig, f"A line for each reader, a mark for each training. {listed}.")
 # **Look:** *can attention tell?* By itself, no: the blue readers are right in exactly half. Each
 # orange one has the order from somewhere.
 #
-# And the search? A reader trained on these names mostly finds the order. But the cosine weighs all
-# 384 numbers alike, and the two flights are only 0.07 apart. So the vectors for places do tell the
-# order, and this search hardly uses it. What should be in such vectors?
+# And the search? A reader trained on these names mostly finds the order. But large moves rule a
+# cosine: *Rome* for *Paris* moves the vector by 0.82, the flight back by 0.07. The vectors for
+# places tell the order; this search hardly uses it. What should be in such vectors?
 #
 # ## Exercises
 #
 # **Exercise 1 ★★ Find the bug.** Each shuffle in our code so far is its own inverse, and that
-# hides a bug. The test below should say whether `f` is equivariant under any shuffle `perm`. Plain
-# attention is. See where it fails, then write it right.
+# hides a bug. The test should say whether `f` is equivariant under any shuffle `perm`. Plain
+# attention is. See where it fails; write it right.
 
 
 # %%
@@ -556,9 +584,9 @@ def places_of(attend, start):
 print(places_of(attend, torch.tensor([0.0, 1.0, 0.0, 0.0]))[:, 0].round().tolist())
 
 # %% [markdown]
-# This call tells each word its place, as the mark above did. Write the next: `previous(attend, x,
-# start)` returns for each row of x, (n, d), the row of the word before it. The first word gets
-# itself. Up to 64 words must work. The check has hints.
+# This call tells each word its place, as the start token above did. Write the next:
+# `previous(attend, x, start)` returns for each row of x, (n, d), the row of the word before it. The
+# first word gets itself. Up to 64 words must work. The check has hints.
 
 
 # %% tags=["stub"]
@@ -601,7 +629,7 @@ myths = Myths(
         ),
         "C03": Claim(
             "A causal decoder without position encoding cannot know where it is.",
-            scope="a start mark with a feature of its own, then words random in the others, "
+            scope="a start token with a feature of its own, then words random in the others, "
             "float32; to know: within half a place of 1,000",
             evidence="exact",
         ),
@@ -638,13 +666,13 @@ for copying in (counter.W_v, counter.W_o):
     copying.weight.copy_(torch.eye(32))
 words = torch.randn(1001, 32)
 words[:, 0] = 0
-words[0, 0] = 1  # a feature that only the mark has
+words[0, 0] = 1  # a feature that only the start token has
 share = counter(words[None])[0][0, :, 0]  # of the output
 miss = (1 / share - 1 - torch.arange(1001)).abs().max().item()
 myths.settle(
     "C03",
     {"one layer whose queries are 0": miss > 0.5},
-    "All weights even, a feature that only the mark has is 1/(p + 1) in the output at p. That "
+    "All weights even, a feature of the start token alone is 1/(p + 1) in the output at p. That "
     f"tells each of 1,000 places {'to less than' if miss < 0.01 else 'not to'} 0.01. Whether "
     "training finds it is in the closer look.",
 )
@@ -696,10 +724,10 @@ if encoder is not None:
 # ## In five lines
 #
 # - Without places and mask attention is *equivariant*: rows move as words do.
-# - In a test of sentences and their reversals, one vector for both gets exactly half.
+# - Where a sentence and its reversal need different answers, one vector for both gets exactly half.
 # - In one layer a causal mask leaves the last row as it was. Earlier rows may tell the order.
-# - Where all words score alike, the share of a mark at the start tells the place.
-# - With places a reader of our encoder mostly tells who loves whom, for its training's
+# - Where all words score alike, the share of a start token tells the place.
+# - With places a reader of our encoder mostly tells which name stands first, for its training's
 #   names and verbs.
 #
 # **Read next:** Haviv et al. 2022, *Transformer Language Models without Positional Encodings Still

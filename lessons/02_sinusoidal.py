@@ -31,8 +31,9 @@ device = course_lab.start(doors=["embed"], title="Lesson 02: sinusoidal opens do
 # %% [markdown]
 # ## Six wishes
 #
-# Attention is blind to order. So let each position have a *code*: a row of numbers, added to the
-# word that stands there. Five ideas, from positions `p` = 0, 1, …, n − 1 to their rows:
+# Attention is blind to order. So let each position have a *code* (lesson 00's mark): a row of
+# numbers, added to the word that stands there. Five ideas, from positions `p` = 0, 1, …, n − 1 to
+# their rows:
 
 # %%
 import torch
@@ -386,13 +387,13 @@ for n in (4, 6, 64):
     gaps[n] = (rows[1:] - rows[0]).norm(dim=1) / n**0.5  # row 0 may stand for any
     closest = gaps[n].argmin() + 1
     print(f"hands {n:2}: the closest two are {closest:4} apart, at {gaps[n].min():.4f}")
-far = "two far apart, where all hands meet again"
-guess.reveal("two neighbours" if gaps[4].argmin() == 0 else far)
 
 # %% tags=["plumbing", "picture"]
-# How far two vectors are, by the distance of their positions
+# The answer: how far two vectors are, by the distance of their positions
 import itertools
 
+far = "two far apart, where all hands meet again"
+guess.reveal("two neighbours" if gaps[4].argmin() == 0 else far)
 edges = torch.logspace(2, 4, 61).round().long().tolist()
 fig, axes = plt.subplots(1, 3, figsize=(10.5, 3.3), sharey=True)
 for ax, n in zip(axes, gaps, strict=True):

@@ -91,9 +91,9 @@ plots.show(
 )
 
 # %% [markdown]
-# **Look:** on the right both arrows point elsewhere, but the angle *between* them stays. A
+# **Look:** at 22 and 19 both arrows point elsewhere, but the angle *between* them stays. A
 # dot product knows two lengths and that angle. It is $\varphi$ before any turn, from key to
-# query: −1.41 in the first panel. The turns add $(p - r)\,\theta$, here 0.9:
+# query: −1.41. The turns add $(p - r)\,\theta$, here 0.9:
 #
 # $$q_p \cdot k_r = |q|\,|k|\,\cos\big(\varphi + (p - r)\,\theta\big)$$
 #
@@ -103,7 +103,7 @@ plots.show(
 # ## What adding costs
 #
 # But why turn? Before, something was *added*: to the word at position $p$ a vector $E_p$, in 2017
-# lesson 02's sines and cosines (left, below). In the first layer a score has four parts:
+# lesson 02's sines and cosines (the vectors $E$ below). In the first layer a score has four parts:
 #
 # $$(x + E_p)\cdot(x' + E_r) = x\cdot x' + x\cdot E_r + E_p\cdot x' + E_p\cdot E_r$$
 #
@@ -156,7 +156,7 @@ plots.show(
 #
 # ## What may we do instead?
 #
-# Three wishes for queries and keys:
+# Three wishes, kin of lesson 02's:
 #
 # 1. **Lengths stay.** No word gets louder by where it stands.
 # 2. **A shared move cancels.** Both $s$ positions on, and the score stays.
@@ -185,6 +185,8 @@ guess = widgets.predict(
 
 # %% tags=["plumbing"]
 # The answer, and which step grants which wish
+import pandas as pd
+
 from course_utils import measures
 
 vectors = torch.tensor([[1.0, 0.4], [-0.2, 0.9], [0.9, 0.2]], dtype=torch.float64)  # q, two keys
@@ -203,9 +205,8 @@ for name, step in steps.items():
     )
 broken = [wish for wish, kept in zip(columns[1:], granted["mirror"][1:], strict=True) if not kept]
 guess.reveal("both" if len(broken) == 2 else broken[0] if broken else "neither")
-print(" " * 8, *(f"{wish:^23}" for wish in columns))
-for name, marks in granted.items():
-    print(f"{name:8}", *(f"{'✓' if mark else '✗':^23}" for mark in marks))
+ticks = [["✓" if mark else "✗" for mark in marks] for marks in granted.values()]
+pd.DataFrame(ticks, index=list(granted), columns=list(columns))
 
 # %% [markdown]
 # **Look:** this turn has three ticks. (A quarter turn has two: it comes round.) A mirror twice is
@@ -387,7 +388,7 @@ print("Without the turns it is another:", not torch.allclose(here, nowhere, atol
 # **That is RoPE**, if you came for it this evening:
 #
 # - An added position mixes with the word and changes lengths. A turn leaves lengths alone.
-# - Turn query and key by their positions, and the dot product sees only the distance.
+# - Turn query and key by their positions, and the dot product sees only the offset.
 # - Many pairs, many speeds. Turn $q$ and $k$, after the matrices.
 #
 # ## A score is a sum of waves
@@ -493,8 +494,6 @@ explorers.profile()
 
 # %% tags=["plumbing"]
 # RoPE's loss and that of others
-import pandas as pd
-
 from course_utils import results
 from course_utils.models import TinyTransformer
 from course_utils.texts import data
@@ -518,8 +517,9 @@ gains.rename_axis("RoPE's loss less that of …")
 
 # %% [markdown]
 # **Look:** at 64 bytes, as trained, it is well ahead of vectors that are added to words. T5 and
-# Shaw (lesson 04) are about equal, two larger models of their kin a little ahead. At 256 it is
-# behind all four, and even behind `none`, no position at all: lesson 07.
+# Shaw (lesson 04) are about equal, two larger ones, Transformer-XL and DeBERTa (vectors of offsets,
+# too), a little ahead. At 256 it is behind all four, and even behind `none`, lesson 01's NoPE:
+# lesson 07.
 #
 # ## In a real model
 #
@@ -583,9 +583,9 @@ ways += ["moved by 5000", "moved by 5000, rounded", "no position"]
 losses[ways].round(1).rename("loss").to_frame()
 
 # %% [markdown]
-# In 512 tokens fast pairs count. And our question? A turn can carry position. The text reads the
-# same 5,000 positions on, unless those are rounded to bfloat16. Without the turns that this model
-# was *trained with*, its loss nearly doubles.
+# In 512 tokens fast pairs count. A turn can carry position. The text reads the
+# same 5,000 positions on, unless those are rounded to bfloat16 (8 binary digits).
+# Without the turns that this model was *trained with*, its loss nearly doubles.
 #
 # ## Exercises
 #
@@ -647,7 +647,7 @@ myths = Myths(
     {
         "C32": Claim(
             "RoPE adds no parameters and leaves norms alone.",
-            scope="plain RoPE in float32; a norm of about 8 may change by 1e-5",
+            scope="plain RoPE in float32; alone: to 1e-5 of the norm",
             evidence="exact",
         ),
         "C35": Claim(
@@ -664,7 +664,7 @@ from course_utils.encodings import create
 
 rope = create("rope", d_model=128, n_heads=4)
 count = sum(parameter.numel() for parameter in rope.parameters())
-gap = (turned_by_halves(x, positions).norm(dim=-1) - x.norm(dim=-1)).abs().max().item()
+gap = (turned_by_halves(x, positions).norm(dim=-1) / x.norm(dim=-1) - 1).abs().max().item()
 myths.settle(
     "C32",
     {"parameters": count == 0, "norms": gap < 1e-5},

@@ -21,7 +21,7 @@
 # - build a head that finds the second comma from the end, by counting.
 #
 # **Time:** {minutes}. **Builds on:** queries, keys and softmax; sinusoids (lesson 02); for an aside
-# and the last picture RoPE (05), ALiBi (06) and the small model of 07. **Doors:** 1, 2 and 3, or
+# and the last picture RoPE (05), ALiBi (06) and the test of 07. **Doors:** 1, 2 and 3, or
 # none. **Closer looks:** [paddings, FLOATER, CoPE's cache](closer/09_leaks.ipynb); [recurrence,
 # factors, graphs, waves](closer/09_more_doors.ipynb).
 
@@ -222,7 +222,7 @@ for layers in (2, 6, 11, 12):
 # ## Nothing
 #
 # A text has a border too: its start. Behind a causal mask a token sees only itself and what came
-# before. In lesson 01 an untrained head counted from a start mark. Without one? Take an untrained
+# before. In lesson 01 an untrained head counted from a start token. Without one? Take an untrained
 # transformer with *no position* (NoPE; Haviv et al. 2022), and a blank page again: one word, 64
 # times.
 
@@ -262,7 +262,7 @@ guess.reveal("all equal" if plain.max() < 1e-4 else "all different")
 fig, (ax, size_ax) = plt.subplots(1, 2, figsize=(9.5, 3.4))
 places = torch.arange(1, 65)
 ax.plot(places, with_mark, "o-", markersize=4, color="C0")
-ax.text(5, 3.4, "a start mark,\nthen one word", color="C0")
+ax.text(5, 3.4, "a start token,\nthen one word", color="C0")
 ax.plot(places, with_mark[3] * 4 / places, "--", color="0.5", linewidth=1, zorder=0)
 ax.text(9, 0.12, "1 / tokens so far", color="0.4", ha="right")
 ax.text(1.1, 0.013, "one word only: below $10^{-5}$, rounding", color="0.3")
@@ -285,7 +285,7 @@ plots.show(
     fig,
     "Left: how far each output is from that of a blank page, both axes logarithmic. "
     f"One word only: {'rounding, no more' if plain.max() < 1e-5 else 'more than rounding'}. With a "
-    f"start mark: nearly a straight line down, {fall} times less after 64 tokens than after 2, "
+    f"start token: nearly a straight line down, {fall} times less after 64 tokens than after 2, "
     "near the dashed line for one over the tokens so far. Right: the size of what attention puts "
     f"out. At 64 bytes {'less than a fifth' if drawn < 0.2 else 'a fifth or more'} of that at the "
     f"first is left if bytes are drawn at random, {'more' if real > 0.2 else 'less'} than a fifth "
@@ -293,7 +293,7 @@ plots.show(
 )
 
 # %% [markdown]
-# **Look:** the mean of equal words is that word, so the mask tells nothing here. The *start mark*
+# **Look:** the mean of equal words is that word, so the mask tells nothing here. The *start token*
 # leaks as in lesson 01: of $n$ tokens so far it is about one in $n$. Words that differ leak, too,
 # on average: the mean of many is shorter than of few (Chi et al. 2023). Real text shrinks less:
 # its bytes come again.
@@ -493,12 +493,6 @@ for gain in (4.0, 8.0):
     )
 guess.reveal(chosen[4.0])
 
-# %% [markdown]
-# The 60 gates of words together count one more: the second full stop has the count 3.
-#
-# That head in your hands. Here, too, it looks at the second: raise the gain until it finds the
-# third. Then type a text of your own, and count something else.
-
 # %% tags=["plumbing"]
 # The head in your hands
 from course_lab import explorers
@@ -511,10 +505,15 @@ explorers.counting(
 )
 
 # %% [markdown]
+# **Look:** the 60 gates of words together count one more: the second full stop has the count 3.
+#
+# Above is that head in your hands. Here, too, it looks at the second: raise the gain until it finds
+# the third. Then type a text of your own, and count something else.
+#
 # ## The answer in one picture
 #
-# Lesson 07's small model reads 2,048 bytes. (*A factor* is the word times a learned row, an
-# experiment of this course.)
+# The course's small model reads 2,048 bytes, as in lesson 07. (*A factor* is the word times a
+# learned row, an experiment of this course.)
 
 # %% tags=["plumbing", "picture"]
 # Seven answers, one model, two lengths
@@ -554,9 +553,10 @@ plots.show(
 
 # %% [markdown]
 # **Look:** in this small model, after 1,200 steps, all six beat NoPE at 64 bytes; a factor only
-# just. (Larger models without positions compete: Haviv et al. 2022.) Two offsets and a count
-# are best. At 2,048 one offset holds, and the other is worse than NoPE: one answer, put in two
-# ways. (What RoPE fails by: lesson 07.) The price loses little.
+# just. (After ten times the steps NoPE is level with RoPE: lesson 06. Larger models without
+# positions compete, too: Haviv et al. 2022.) Two offsets and a count are best. At 2,048 one offset
+# holds, and the other is worse than NoPE: one answer, put in two ways. (What RoPE fails by: lesson
+# 07.) The price loses little.
 #
 # So a position should be what is asked for: an edge, a row and a column, so many tokens or
 # sentences ago. How it is put decides, too: measure at the length that you will read.
@@ -674,9 +674,9 @@ myths = Myths(
     {
         "C52": Claim(
             "At the length of training, multiplying by position is better than adding.",
-            scope="length 64; a learned factor against a learned summand, as lesson 07 starts "
-            "them; and from equal starts in a smaller model, there also between learned "
-            "matrices; better: a clearly lower loss",
+            scope="length 64; a learned factor, from around 1 with deviation 0.02, against a "
+            "learned summand, from around 0 with deviation 1; and from equal starts in a smaller "
+            "model, there also between learned matrices; better: a clearly lower loss",
             evidence="shipped results",
             seeds=5,
         ),

@@ -234,24 +234,22 @@ board = clinic.board(
     }
 )
 columns = {}
-for letter, case in clinic.CASES.items():
-    _, n_sick_here, _, n_healthy_here = grades[case.fault]
-    columns[f"ward {letter}"] = f"{n_sick_here} sick, {n_healthy_here} healthy"
-cells = {
-    name: {f"ward {letter}": entry for letter, entry in row.items()} for name, row in board.items()
-}
+for name, row in board.items():
+    n_whole = sum(is_whole for is_whole, _ in row.values())
+    columns[name] = f"{n_whole} of {len(row)} whole"
+cells = {f"ward {letter}": {name: board[name][letter] for name in board} for letter in clinic.CASES}
 blamed = sum(
     n_healthy - cleared
     for of_test in (marks, marks_elsewhere, grades)
     for _, _, cleared, n_healthy in of_test.values()
 )
 cleared_all = "all healthy ones cleared" if not blamed else f"{blamed} healthy ones blamed"
-title = f"Three tests: sick layers found ({cleared_all})"
-fig = draw_scoreboard(cells, columns, title, totals="wards\nfound whole")
+title = f"Sick layers found ({cleared_all})"
+fig = draw_scoreboard(cells, columns, title, totals=False, inches=5.2)
 plots.show(
     fig,
-    f"A table of three tests and six wards: how many of the sick layers each finds; {cleared_all}. "
-    "At the right, in how many wards it finds all. "
+    f"A table of six wards and three tests: how many of the sick layers each finds; {cleared_all}. "
+    "Under each test's name, in how many wards it finds all. "
     + " ".join(
         f"{name}: " + ", ".join(f"{letter} {entry[1]}" for letter, entry in row.items()) + "."
         for name, row in board.items()
@@ -267,75 +265,12 @@ plots.show(
 # or in pieces, alone or among others. Three lie, each in one of these ways.
 #
 # - Which lies in which?
-# - P adds m · j to the score of key j, m a power of two, rounded to bfloat16. That keeps 8 binary
-#   digits of a number. From which start on does P break its word?
+# - One keeps its word up to some start. Up to which?
 
-# %% tags=["plumbing"]
-# A text of 16 words, read as you like
-import ipywidgets
-import numpy as np
+# %%
+from course_lab import explorers
 
-unnamed = clinic.unnamed_layers()
-ALLOWED = 1e-3  # what a healthy layer may be off
-EDGE = 257  # the first whole number that 8 binary digits cannot hold
-STARTS = range(0, 401, 2)
-changed_by = {}  # layer → the way of reading that changed it, if no other was tried at once
-
-
-def changes(layer, start=0, in_pieces=False, among_others=False):
-    """By how much the output for each of 16 words changes; the text is the last of three."""
-    texts = clinic.words(layer, texts=3, n=16)
-    out = read(layer, texts[0 if among_others else 2 :], start, in_pieces)
-    return (out[-1] - read(layer, texts[2:])[-1]).abs().amax(1)
-
-
-def compare(fig, layer, start, in_pieces, among_others):
-    change = changes(unnamed[layer].layer, start, in_pieces, among_others)
-    if not fig.axes:
-        ax = fig.subplots()
-        ax.set_yscale("symlog", linthresh=1e-8)
-        ax.set(xlabel="word, at position start + word", xticks=range(16))
-        ax.set(xlim=(-0.6, 15.6), ylim=(-3e-9, 4), ylabel="change of its output")
-        ax.set_yticks([0, 1e-6, 1e-3, 1], ["0", "$10^{-6}$", "$10^{-3}$", "1"])
-        ax.axhline(ALLOWED, color="0.5", linestyle="--")
-        beside = ax.get_yaxis_transform()
-        for height, label in ((ALLOWED, "allowed:\n0.001"), (1e-7, "rounding"), (0.3, "a fault")):
-            ax.text(1.01, height, label, transform=beside, color="0.35", va="center")
-        ax.axvline(0, color="0.5", linestyle=":")
-        for piece in (4.5, 9.5):  # where a piece ends
-            ax.axvline(piece, color="0.8", linewidth=0.8)
-        above = ax.get_xaxis_transform()
-        ax.text(0, 0.06, f" {EDGE}", transform=above, color="0.35", clip_on=True)
-        ax.plot(range(16), np.ones(16), "o", color="C0")
-        ax.plot(range(16), np.ones(16), "D", color="C1")
-    ax = fig.axes[0]
-    _, edge, *ends, kept, changed = ax.lines
-    for end in ends:
-        end.set_visible(in_pieces)
-    edge.set_xdata([EDGE - start] * 2)
-    ax.texts[-1].set_x(EDGE - start)
-    is_changed = change > ALLOWED
-    for mark in (edge, ax.texts[-1]):
-        mark.set_visible(layer == "P" and bool(is_changed.any()))  # else it would tell too early
-    kept.set_ydata(change.where(~is_changed, torch.nan))
-    changed.set_ydata(change.where(is_changed, torch.nan))
-    n_changed = int(is_changed.sum())
-    ax.set_title(f"layer {layer} from position {start:,}: {n_changed} of 16 outputs changed")
-    ways = {"its start": start, "pieces": in_pieces, "others": among_others}
-    used = [way for way, value in ways.items() if value]
-    if n_changed and len(used) == 1:
-        changed_by[layer] = used[0]
-    seen = "; ".join(f"{name} by {way}" for name, way in sorted(changed_by.items()))
-    seen = f" Seen to change so far: {seen}." if seen else ""
-    which = f", first that of word {int(is_changed.int().argmax())}" if n_changed else ""
-    return f"Layer {layer}: {n_changed} of 16 outputs change by more than {ALLOWED:g}{which}.{seen}"
-
-
-start = ipywidgets.SelectionSlider(options=[*STARTS, 8000], value=0)
-start.layout.width = "34em"
-widgets.explore(
-    compare, (8, 3), layer=list("PQRS"), start=start, in_pieces=False, among_others=False
-)
+explorers.four_layers()
 
 # %%
 guess = widgets.predict("Which layer keeps its word?", list("PQRS"))
@@ -347,23 +282,25 @@ ways_to_read = {
     "in pieces": {"in_pieces": True},
     "among others": {"among_others": True},
 }
+unnamed = clinic.unnamed_layers()
 for name, patient in unnamed.items():
     counts = {
-        how: int((changes(patient.layer, **options) > ALLOWED).sum())
+        how: int((clinic.changes(patient.layer, **options) > clinic.ALLOWED).sum())
         for how, options in ways_to_read.items()
     }
     broken = [f"{how} ({count} of 16)" for how, count in counts.items() if count]
     print(f"{name} changes its output", " and ".join(broken) or "in none of the three ways")
     if not broken:
         guess.reveal(name)
-change_at = {start: changes(unnamed["P"].layer, start) > ALLOWED for start in range(400)}
-first = next(start for start, is_changed in change_at.items() if is_changed.any())
-word = int(change_at[first].int().argmax())
+change_at = (clinic.changes(unnamed["P"].layer, start) > clinic.ALLOWED for start in range(400))
+first, is_changed = next((n, changed) for n, changed in enumerate(change_at) if changed.any())
+word = int(is_changed.int().argmax())
 print(f"P first at start {first}: from word {word} on, position {first + word}")
 
 # %% [markdown]
-# **Look:** each fault hides from two of the three ways to read. P's begins at position 257. As m is
-# a power of two, m · j rounds where j does, and 8 binary digits hold all whole numbers up to 256.
+# **Look:** each fault hides from two of the three ways to read. P's begins at position 257: P adds
+# m · j to the score of key j, m a power of two, rounded to bfloat16. That keeps 8 binary digits of
+# a number. So m · j rounds where j does, and 8 digits hold all whole numbers up to 256.
 #
 # ## Your test
 #
@@ -445,13 +382,6 @@ plots.show(
     ),
 )
 
-# %% [markdown]
-# **Look:** a hatched cell is a healthy twin that fails. E's is sinusoidal, and never promised that
-# the start does not count. C passes both, and is sick: it breaks another promise, that near keys
-# come before far ones ([closer look](closer/11_near_and_long.ipynb)).
-#
-# What do the faults that training hid cost later, and what E's among more texts?
-
 
 # %% tags=["plumbing"]
 # The cost of B, D, F and E, on held-out text, in the five trainings
@@ -470,6 +400,12 @@ READINGS = {
 }
 for letter, (reading, label) in READINGS.items():
     print(f"{letter}, {label:28}{cost(letter, reading)}")
+
+# %% [markdown]
+# **Look:** a hatched cell is a healthy twin that fails. E's is sinusoidal, and never promised that
+# the start does not count. C passes both, and is sick: it breaks another promise, that near keys
+# come before far ones ([closer look](closer/11_near_and_long.ipynb)). Last come the costs of
+# the faults that training hid, and E's among more texts.
 
 # %% [markdown]
 # Such mistakes in public (in the training of D's second thread the loss did show it):
@@ -497,7 +433,10 @@ IPython.display.display(IPython.display.Markdown("\n".join(table)))
 
 # %%
 class Roots(PositionalEncoding):
-    """A price like ALiBi's, of the root of the distance (a case of KERPLE's power)."""
+    """A price like ALiBi's, of the root of the distance.
+
+    KERPLE has two kinds: a logarithm, which lesson 07 trained, and a power, such as this.
+    """
 
     power = 0.5
 
@@ -614,8 +553,8 @@ class Mine(Roots):
 class Mine(PositionalEncoding):
     """Each head learns a price for each of the last 8 bytes; beyond, it is a straight line.
 
-    Meant: lesson 06's tents lead in short training, each head at a distance fixed by hand; let
-    training move them.
+    Meant: lesson 06's tents are near the front in short training, each head at a distance fixed
+    by hand; let training move them.
     Sound and Useful: see the boards below.
     Honest: one of six tried, each with one seed. This one and tents twice as steep had three,
     which leave open which is better. So that it learns may not be what helps.
@@ -664,7 +603,7 @@ for name, healthy in clinic.healthy(tests, Mine).items():
 # %% [markdown]
 # ## Train it, short
 #
-# Train it by lesson 07's recipe, **shortened**: 300 steps, half the width, half the layers. The
+# Train it as lesson 06's **shortened** models were: 300 steps, half the width, half the layers. The
 # course ships others trained just as short, Peek and Roots too.
 
 # %%

@@ -47,12 +47,14 @@ html_theme_options = {
         "color-brand-primary": "#8a1a5e",
         "color-brand-content": "#8a1a5e",
         "color-brand-visited": "#8a1a5e",
-        "font-stack": "Inter, 'Segoe UI', system-ui, sans-serif",
+        "color-highlight-on-target": "#f8e6f0",
+        "font-stack": "system-ui, 'Segoe UI', Roboto, sans-serif",
     },
     "dark_css_variables": {
         "color-brand-primary": "#f49ac8",
         "color-brand-content": "#f49ac8",
         "color-brand-visited": "#f49ac8",
+        "color-highlight-on-target": "#3a1f2f",
         "color-background-primary": "#111111",  # as the paper of figures in the dark
     },
 }

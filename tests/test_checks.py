@@ -23,7 +23,7 @@ every_check = pytest.mark.parametrize("check", CHECKS.values(), ids=CHECKS.keys(
 
 @every_check
 def test_the_reference_is_right(check):
-    assert str(check.verdict(check.reference)).endswith(f"right, in all {len(check.cases)} cases.")
+    assert f"right, in all {len(check.cases)} cases." in str(check.verdict(check.reference))
 
 
 @every_check

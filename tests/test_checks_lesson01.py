@@ -338,6 +338,9 @@ test_natural_mistakes_are_named = wrong_answers(
             ),
             (previous_by_parabola(columns=lambda p: (p - 1, p)), "rise all the way"),
             (previous_by_parabola(1.0, columns=lambda p: (p - 1, p)), "rise all the way"),
+            (previous_with_two_columns(lambda p: [2 * (p - 1), 1, p, p**2]), "rise all the way"),
+            (previous_with_two_columns(lambda p: [2 * (p + 1), -1, p, p**2]), "is hidden"),
+            (previous_with_two_columns(lambda p: [2 * p, -1, p, p**2]), "gets itself"),
             (previous_with_places_by(lambda share: share), "the share itself"),
             (previous_with_places_by(lambda share: (1 / share - 1).long()), "cut off to whole"),
             (previous_counting_with(lambda x: x), "uneven weights"),
@@ -403,6 +406,21 @@ def overwritten(attend, x, start):
     return attend(torch.zeros(len(x), 1), torch.zeros(len(x), 1), x).copy_(rows)
 
 
+def sorted_outside(attend, x, start):
+    """Places are sorted, and each word asks for the row of storage that came out before it."""
+    places = position_of_each_row(attend, start).round()
+    stored_before = places.argsort()[(places - 1).clamp(min=0).long()]
+    one_hot = torch.eye(len(x))
+    return attend(100 * one_hot[stored_before], one_hot, x)
+
+
+def compared_outside(attend, x, start):
+    """Each word's place is compared with all others', a column for each row of storage."""
+    places = position_of_each_row(attend, start).round()
+    wanted = ((places - 1).clamp(min=0)[:, None] == places).float()
+    return attend(100 * wanted, torch.eye(len(x)), x)
+
+
 def test_attend_shows_nothing_but_its_calls():
     attend = check_previous.cases[0][0]
     assert [name for name in dir(attend) if not name.startswith("_")] == []
@@ -419,6 +437,8 @@ test_rules_are_kept = wrong_answers(
             (picked_by_positions, "no call of attend gave these rows"),
             (picked_and_passed_through_attend, "no call of attend gave these rows"),
             (overwritten, "no call of attend gave these rows"),
+            (sorted_outside, "change places in storage"),
+            (compared_outside, "change places in storage"),
             (order_read_off("_order"), "more of attend than what a call of it returns"),
         ],
     },

@@ -2,12 +2,13 @@
 
 import math
 
+import numpy
 import pytest
 import torch
 from exercise_answers import right_answers, wrong_answers
 
 from course_lab.checks import lesson03
-from course_lab.checks.lesson03 import check_carry_on, check_counts
+from course_lab.checks.lesson03 import check_believable, check_carry_on
 from course_lab.explorers.clock_hands import hand_coordinates
 from course_lab.position_table import decoys, largest_miss, miss, position_table, very_smooth
 from course_utils import measures
@@ -100,6 +101,29 @@ def overwritten(rows, n, count):
         here[:] = clock.onwards(here[None])[0]
         later.append(here)
     return rows.mean(0) + torch.stack(later) @ axes
+
+
+def with_the_notebooks_clock(known_rows, everything):
+    """Answers that use names of the notebook: all of them, or the clock alone."""
+    table = position_table()[1:].double()
+    first_255 = table[:255]
+    coordinates = (table - first_255.mean(0)) @ measures.main_directions(first_255, 10).T
+    clock = measures.turn(coordinates[:255])
+
+    def carry(rows, n, count):
+        own = (rows - rows.mean(0)) @ measures.main_directions(rows, count).T
+        here, later = (coordinates[known_rows - 1 : known_rows] if everything else own[-1:]), []
+        for _ in range(n):
+            here = clock.onwards(here)
+            later.append(here)
+        return first_255.mean(0) + torch.cat(later) @ measures.main_directions(first_255, 10)
+
+    return carry
+
+
+def changed_in_place(rows, n, count):
+    rows -= rows.mean(0)
+    return carried(rows, n, count, one_step)
 
 
 WRONG_CARRIED = [
@@ -205,6 +229,10 @@ WRONG_CARRIED = [
     (less_one_number, "less one number"),
     (hand_by_hand, "in pairs, a hand each"),
     (overwritten, "each step overwrites"),
+    (with_the_notebooks_clock(255, True), "in the notebook's rows"),
+    (with_the_notebooks_clock(511, True), "in the notebook's rows"),
+    (with_the_notebooks_clock(255, False), "the notebook's clock"),
+    (changed_in_place, "what does `rows` hold"),
 ]
 
 
@@ -215,7 +243,8 @@ def by_the_angle(hand, period, known):
 
 
 def in_steps(hand, period, known):
-    if period > known:
+    angles = torch.cumsum((hand[1:known] / hand[: known - 1]).angle(), 0)
+    if abs(angles[-1]) < 2 * math.pi:
         return False
     return all(
         miss(hand[known:], period, ahead) < 0.2
@@ -233,14 +262,47 @@ def comes_round(period, known, hand):
     return period <= known
 
 
-WRONG_COUNTS = [
-    (by_other_rule(lambda period, known, hand: True), "has not come round"),
+def adds_up(angles):
+    return angles.sum().abs().item() >= 2 * math.pi
+
+
+def swept(hand):
+    """By unwrapped angles, another way than the reference's."""
+    return abs(float(numpy.ptp(numpy.unwrap(hand.angle().numpy())[[0, -1]])))
+
+
+def in_sectors(count):
+    def fits(period, known, hand):
+        places = ((hand[:known].angle() + math.pi) / (2 * math.pi) * count).long()
+        return len(set(places.clamp(max=count - 1).tolist())) == count
+
+    return by_other_rule(fits)
+
+
+def comes_near_its_start(hand, period, known):
+    """By distance, from the farthest row on."""
+    away = (hand[:known] - hand[0]).abs()
+    farthest = int(away.argmax())
+    is_back = bool(away[farthest:].min() < 0.2)
+    return is_back and largest_miss(hand[known:], period) < 0.2
+
+
+WRONG_BELIEVED = [
+    (by_other_rule(lambda period, known, hand: True), "show too little"),
     (
         lambda hand, period, known: (
             max(largest_miss(hand[:known], period), largest_miss(hand[known:], period)) < 0.2
         ),
-        "has not come round",
+        "put to the lesson's test",
     ),
+    (
+        by_other_rule(
+            lambda period, known, hand: period <= known and largest_miss(hand[:known], period) < 0.2
+        ),
+        "put to the lesson's test",
+    ),
+    (lambda hand, period, known: False, "no hand is believed"),
+    (lambda hand, period, known: True, "every hand is believed"),
     (lambda hand, period, known: period < known, "does not pass after"),
     (
         lambda hand, period, known: largest_miss(hand[known:], period) < 0.2 or period <= known,
@@ -248,11 +310,11 @@ WRONG_COUNTS = [
     ),
     (by_other_rule(comes_round, lambda hand, known: hand[:known]), "does not pass after"),
     (by_other_rule(comes_round, lambda hand, known: hand), "all rows, known or not"),
-    (by_other_rule(lambda period, known, hand: period < len(hand)), "is not compared with"),
-    (by_other_rule(lambda period, known, hand: period < len(hand) - known), "is not compared with"),
+    (by_other_rule(lambda period, known, hand: period < len(hand)), "has not seen"),
+    (by_other_rule(lambda period, known, hand: period < len(hand) - known), "has not seen"),
     (
         by_other_rule(lambda period, known, hand: period / 2 <= len(hand) - known),
-        "is not compared with",
+        "has not seen",
     ),
     (by_other_rule(lambda period, known, hand: True, lambda hand, known: hand[:known]), "not pass"),
     (by_other_rule(lambda period, known, hand: True, lambda hand, known: hand), "all rows, known"),
@@ -262,21 +324,77 @@ WRONG_COUNTS = [
         by_other_rule(lambda period, known, hand: period <= 255, lambda hand, known: hand[255:]),
         "a number stands",
     ),
-    (by_other_rule(lambda period, known, hand: round(period / 2) <= known), "half a turn"),
+    (by_other_rule(lambda period, known, hand: round(period / 2) <= known), "part of a turn"),
     (by_other_rule(lambda period, known, hand: period <= known / 2), "not twice"),
     (by_other_rule(lambda period, known, hand: period < 255), "a number stands"),
     (by_other_rule(lambda period, known, hand: period <= 256), "a number stands"),
-    (by_other_rule(lambda period, known, hand: round(period / 2) <= 200), "a number stands"),
+    (by_other_rule(lambda period, known, hand: round(period / 2) <= 200), "not on the known rows"),
     (by_other_rule(lambda period, known, hand: period > known), "have not come round"),
     (
         lambda hand, period, known: largest_miss(hand[known:], period) > 0.2 and period <= known,
         "those that miss",
     ),
     (lambda hand, period, known: largest_miss(hand[known:], period), "not a verdict"),
+    (
+        by_other_rule(lambda period, known, hand: adds_up(hand[:known].angle().diff().abs())),
+        "across their jump",
+    ),
+    (
+        by_other_rule(lambda period, known, hand: adds_up(hand[:known].angle().diff())),
+        "between which two numbers",
+    ),
+    (
+        by_other_rule(
+            lambda period, known, hand: bool(
+                ((hand[1:known] / hand[: known - 1]).angle() > 0).all()
+            )
+        ),
+        "one small step back",
+    ),
+    (by_other_rule(comes_round), "what the fit says"),
+    (by_other_rule(lambda period, known, hand: swept(hand) >= 2 * math.pi), "has not seen"),
+    (by_other_rule(lambda period, known, hand: swept(hand[known:]) >= 2 * math.pi), "has not seen"),
+    (by_other_rule(lambda period, known, hand: swept(hand[:known]) >= math.pi), "part of a turn"),
+    (by_other_rule(lambda period, known, hand: swept(hand[:known]) >= 4 * math.pi), "not twice"),
+    (by_other_rule(lambda period, known, hand: swept(hand[:255]) >= 2 * math.pi), "a number"),
+    (
+        lambda hand, period, known: (
+            largest_miss(hand[known:], period) < 0.4 and swept(hand[:known]) >= 2 * math.pi
+        ),
+        "another bar",
+    ),
+    (in_sectors(4), "part of a turn"),
+    (in_sectors(36), "leaps over some"),
+    (
+        by_other_rule(
+            lambda period, known, hand: (hand[:known].real.sign().diff() != 0).sum() >= 2
+        ),
+        "part of a turn",
+    ),
+    (
+        by_other_rule(lambda period, known, hand: miss(hand[:known], period, round(period)) < 0.2),
+        "back after one period",
+    ),
+    (comes_near_its_start, "near its first point"),
+    (
+        lambda hand, period, known: (
+            miss(hand[known:], period, min(200, round(period / 2))) < 0.2
+            and swept(hand[:known]) >= 2 * math.pi
+        ),
+        "not the worst one",
+    ),
 ]
 
 test_right_answers_pass = right_answers(
-    {check_carry_on: [carried_at_once], check_counts: [by_the_angle, in_steps]}
+    {
+        check_carry_on: [carried_at_once],
+        check_believable: [
+            by_the_angle,
+            in_steps,
+            by_other_rule(lambda period, known, hand: swept(hand[:known]) >= 2 * math.pi),
+            by_other_rule(lambda period, known, hand: swept(hand[:known]) >= 3 * math.pi),
+        ],
+    }
 )
 test_rules_are_kept = wrong_answers(
     "rule",
@@ -284,8 +402,11 @@ test_rules_are_kept = wrong_answers(
         check_carry_on: [
             (lambda rows, n, count: lesson03._carry_on(rows, n, count), "it comes from"),
         ],
-        check_counts: [
-            (lambda hand, period, known: lesson03._counts(hand, period, known), "it comes from"),
+        check_believable: [
+            (
+                lambda hand, period, known: lesson03._believable(hand, period, known),
+                "it comes from",
+            ),
         ],
     },
 )
@@ -300,14 +421,14 @@ def test_in_seen_rows_all_hands_of_a_random_walk_pass_and_in_unseen_rows_none(se
     assert all(largest_miss(hand[255:], period) > 1 for hand, period in hands)
 
 
-def test_slow_curves_pass_the_lessons_test_and_none_of_their_hands_counts():
+def test_slow_curves_pass_the_lessons_test_and_none_of_their_hands_is_believable():
     rows = position_table()[1:].double()
 
     def counted(table):
         periods, pointing = hand_coordinates(table)
         hands = list(zip(pointing, periods.tolist(), strict=True))
         passing = [largest_miss(hand[255:], period) < 0.2 for hand, period in hands]
-        return sum(passing), sum(lesson03._counts(hand, period, 255) for hand, period in hands)
+        return sum(passing), sum(lesson03._believable(hand, period, 255) for hand, period in hands)
 
     assert counted(rows) == (4, 4)
     slow = [counted(very_smooth(rows, seed)) for seed in range(4)]
@@ -326,6 +447,6 @@ test_other_wrong_answers_are_explained = wrong_answers(
             (lambda rows, n, count: carried_at_once(rows, n, count)[-1], "rows on the way"),
             *WRONG_CARRIED,
         ],
-        check_counts: WRONG_COUNTS,
+        check_believable: WRONG_BELIEVED,
     },
 )

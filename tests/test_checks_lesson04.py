@@ -304,6 +304,11 @@ def shaw_indexed_by_rows_first(q, table):
     return (q @ table.T)[numbers_of_rows(q, table)]
 
 
+def singled_out_with_two_factors(slopes, n):
+    weights = (slopes[:, None] * torch.arange(n - 1, -1, -1)).softmax(-1)
+    return torch.tensor([-weights[1, 0] / weights[0, 0], 1.0], dtype=slopes.dtype)
+
+
 def singled_out_as_the_text_does(slopes, n):
     return torch.tensor([-0.73, 1.0])
 
@@ -777,6 +782,7 @@ test_natural_mistakes_are_named = wrong_answers(
             (singled_out_with_distances_reversed, "favour near keys"),
             (singled_out_for_all_queries, "all queries have a say"),
             (singled_out_as_the_text_does, "two factors, whatever"),
+            (singled_out_with_two_factors, "two factors, as for two heads"),
             (singled_out_from_shares_of_heads, "over the heads"),
             (singled_out_by_the_largest, "scaled"),
             (singled_out_from_key_1, "counted from 1"),
@@ -856,6 +862,15 @@ def singled_out_in_float32(slopes, n):
 
 def singled_out_in_float32_by_the_inverse(slopes, n):
     return torch.linalg.inv(matrix_of_weights(slopes.float(), n)[:, : len(slopes)])[-1]
+
+
+def singled_out_with_float32_distances(slopes, n):
+    distance = torch.arange(n - 1, -1, -1.0)
+    weights = torch.zeros(len(slopes), n, dtype=torch.float64)
+    for head in range(len(slopes)):
+        weights[head] = (slopes[head] * distance).softmax(0)
+    wished = torch.eye(len(slopes), dtype=torch.float64)[-1]
+    return torch.linalg.solve(weights[:, : len(slopes)].T, wished)
 
 
 def singled_out_by_normal_equations(slopes, n):
@@ -944,6 +959,7 @@ test_other_wrong_numbers_get_a_question = wrong_answers(
             (singled_out_by_adam, "Do you approach the factors in steps?"),
             (singled_out_from_log_weights, "these are from logarithms"),
             (singled_out_in_float32, "How many digits has float32"),
+            (singled_out_with_float32_distances, "exact for weights with the digits of float32"),
             (singled_out_by_normal_equations, "such as AᵀA, or"),
             (singled_out_in_float32_by_the_inverse, "How many digits has float32"),
             (lambda slopes, n: singled_out_by_the_inverse(slopes, n).float(), "How many digits"),
@@ -1099,6 +1115,12 @@ def skewed_by_a_loop(rows):
     return out
 
 
+def singled_out_by_the_lessons_fit(slopes, n):
+    heads = len(slopes)
+    weights = straight_weights(slopes.tolist(), n)[:, -1:, :heads]
+    return best_readout(weights, torch.tensor([heads - 1]))
+
+
 test_rules_are_kept = wrong_answers(
     "rule",
     {
@@ -1123,6 +1145,7 @@ test_rules_are_kept = wrong_answers(
         ],
         check_single_out: [
             (singled_out_by_the_checks_own, "Here it is yours to write"),
+            (singled_out_by_the_lessons_fit, "comes from best_readout"),
         ],
         check_skew_new: [
             (skewed_by_gather, "comes from gather"),

@@ -541,6 +541,21 @@ def sliding_by_place(spare):
     return sliding
 
 
+def sliding_one_place_early(loss_of, block, n):
+    losses = [
+        loss_of(block[a : a + n], block[a + 1 : a + n + 1])[n // 2 - 1 : n - 1]
+        for a in range(0, len(block) - n, n // 2)
+    ]
+    return torch.cat(losses)
+
+
+def objections_once_for_each_run(runs):
+    free = {"encoding", "seed", "read", "loss", "parameters", "seconds"}
+    settings = [key for key in runs[0] if key not in free]
+    wrong = [key for key in settings for run in runs if run[key] != runs[0][key]]
+    return wrong + [name for name in objections_in_pandas(runs) if name in ("seed", "cut")]
+
+
 def sliding_with_one_place_too_many(loss_of, block, n):
     return torch.cat([sliding_by_unfold(loss_of, block, n), torch.zeros(1)])
 
@@ -669,7 +684,7 @@ test_wrong_names_are_told = wrong_answers(
             (sliding_with_growing_context, "a window of its own"),
             (sliding_with_targets_half_a_window_ahead, "its target is byte 8 of the block"),
             (sliding_from_the_second_byte, "does one start there?"),
-            (sliding_in_longer_windows, "How many bytes has a window?"),
+            (sliding_in_longer_windows, "How many has a window?"),
             (sliding_in_the_order_of_losses, "the right ones in another order"),
             (sliding_into_zeros_like_the_block, "Which numbers can a loss be?"),
             (sliding_with_one_place_too_many, "a place that was not written to"),
@@ -706,6 +721,7 @@ test_natural_mistakes_are_named = wrong_answers(
             (sliding_returned_at_once, "only the first window"),
             (sliding_one_too_far, "one byte too far"),
             (sliding_with_the_target_inside, "n bytes with their last target"),
+            (sliding_one_place_early, "one place too early"),
             (sliding_by_one, "a window of its own"),
             (sliding_in_one_pass, "read at once"),
             (sliding_over_rolled_targets, "the first byte of the block"),
@@ -722,7 +738,8 @@ test_natural_mistakes_are_named = wrong_answers(
             (zero_one_two, "must be 0, 1 and 2"),
             (in_their_order, "the order of the runs counts"),
             (without_the_row_that_is_cut, "the row that is cut do not count"),
-            (objections_to_unusual_values, "values of the first table"),
+            (objections_once_for_each_run, "more than once"),
+            (objections_to_unusual_values, "it objects to a fair table"),
             (the_first_objection, "one objection at most"),
             (objections_of_places_that_occur, "a column without a run"),
             (objections_to_copies, "a copy of a run"),
@@ -738,7 +755,7 @@ test_natural_mistakes_are_named = wrong_answers(
             (objections_with(seeds=seeds_within_the_first), "fewer seeds than the first"),
             (objections_with(seeds=seeds_in_a_set), "sets are put into a set"),
             (objections_with(seeds=seeds_not_three), "only whether there are three"),
-            (objections_with(seeds=seeds_of_the_first_and_last_place), "the last only"),
+            (objections_with(seeds=seeds_of_the_first_and_last_place), "seeds of the rows between"),
             (objections_to_all_but("judged", "protocol"), "more than one setting is left free"),
             (objections_to_all_but("steps", "lr"), "more than one setting is left free"),
             (
@@ -758,7 +775,7 @@ test_natural_mistakes_are_named = wrong_answers(
                 "the first place alone",
             ),
             (objections_with(seeds=seeds_beyond_the_first), "fewer seeds than the first"),
-            (objections_with(keys=judged_within_each_length), "within each length only"),
+            (objections_with(keys=judged_within_each_length), "columns were made in two ways"),
             (objections_with(keys=unlike_in_all_runs), "another in all runs"),
             (objections_with(keys=unlike_in_the_last_run), "the first run with the last only"),
             (objections_with(keys=lambda runs: set()), "no setting is ever objected to"),

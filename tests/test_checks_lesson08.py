@@ -811,6 +811,14 @@ test_natural_mistakes_are_named = wrong_answers(
             (clamped_row, "the row of another query"),
             (at_places(lambda places, far: places.clamp(max=far), own), "queries stand at"),
             (at_places(own, lambda places, far: places.clamp(max=far)), "keys stand at"),
+            (
+                at_places(*[lambda places, far: places.clamp(max=far)] * 2, only_far=True),
+                "in the far scores positions are clamped",
+            ),
+            (
+                at_places(own, lambda places, far: places.clamp(max=far), only_far=True),
+                "far keys stand at position `farthest`",
+            ),
             (at_places(own, lambda places, far: places.clamp(min=far)), "the near ones too"),
             (at_places(own, lambda places, far: (places - far).clamp(0)), "the near ones too"),
             (at_places(*[lambda places, far: places % far] * 2), "begin anew"),

@@ -13,6 +13,7 @@ from pairwise import some
 from site_reader import OF_THE_KERNEL, moved_by_a_key, screenshot
 
 from course_lab import explorers
+from course_lab.explorers.xray import BY_PLACE
 
 pytestmark = pytest.mark.browser
 
@@ -21,7 +22,11 @@ def draw(fig, height):
     (fig.axes or [fig.add_subplot()])[0].set(ylim=(0, height))
     return f"The axis ends at {height}."
 widgets.explore(draw, height=(1, 9, 3))"""
-CONTENT = "root => root.innerHTML + [...root.querySelectorAll('input')].map(box => box.checked)"
+CONTENT = """root => {
+    const seen = root.cloneNode(true);  // what is spoken follows later, whatever a key did
+    for (const spoken of seen.querySelectorAll("[aria-live]")) spoken.remove();
+    return seen.innerHTML + [...root.querySelectorAll("input")].map((box) => box.checked);
+}"""
 PICTURE = "root => [...root.querySelectorAll('.om-panel > div')].map(div => div.innerHTML).join()"
 VALUE = "slider => slider.nextSibling.value"  # beside it, as a reader sees it
 SENTENCE, SPOKEN = ".om-sentence", "[aria-live=polite]"
@@ -114,9 +119,13 @@ def changes(root: Any, before: str) -> bool:
 
 
 def unchanged(control: Any, key: str) -> bool:
-    """Whether a key may leave the picture as it is: the slider stood there, or has two values."""
-    return key in ("Home", "End") or control.evaluate(
-        "input => input.type === 'range' && input.max - input.min < 2"
+    """Whether a key may leave the picture as it is: the control stood there, or a slider has two
+    values, or a list names a head by its place and leaves it where it is.
+    """
+    return (
+        key in ("Home", "End")
+        or control.evaluate("input => input.type === 'range' && input.max - input.min < 2")
+        or control.input_value() == BY_PLACE
     )
 
 
@@ -215,6 +224,27 @@ def test_a_learners_profile_is_drawn_with_the_mouse(page):
     page.mouse.up()
     assert root.evaluate(PICTURE) != before
     assert root.locator("select").input_value() == "my own"
+
+
+def test_a_band_counts_as_tried_when_it_is_let_go(page):
+    root = explorer(page, "far_bands")
+    root.get_by_label("all bands").uncheck()
+    box = root.locator("input[type=range]").first.bounding_box()
+    middle = box["y"] + box["height"] / 2
+    page.mouse.move(box["x"] + 0.2 * box["width"], middle)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 0.55 * box["width"], middle, steps=12)
+    assert "let go to try this band" in root.locator(SENTENCE).text_content()
+    page.mouse.up()
+    root.locator(SENTENCE, has_text=re.compile(r"Try \d")).wait_for(timeout=10 * SECONDS)
+    tried = root.locator(SENTENCE).text_content()
+    [number] = map(int, re.findall(r"Try (\d+) of 8", tried or ""))
+    box = root.locator(".om-panel").first.bounding_box()
+    page.mouse.move(box["x"] + 0.3 * box["width"], box["y"] + 0.5 * box["height"])
+    page.mouse.down()
+    page.mouse.move(box["x"] + 0.45 * box["width"], box["y"] + 0.5 * box["height"], steps=8)
+    page.mouse.up()
+    root.locator(SENTENCE, has_text=f"Try {number + 1} of 8").wait_for(timeout=10 * SECONDS)
 
 
 def test_an_explorer_of_the_kernel_still_follows_an_arrow_key(page):

@@ -18,6 +18,7 @@ window.explorer = mount(document.querySelector("main"), {start});
 window.controls = SPEC.controls;
 """
 EVERY = pytest.mark.parametrize("name", explorers.ALL)
+ASKING = ("chooser",)  # their controls stand above the picture
 
 
 @pytest.fixture
@@ -83,7 +84,7 @@ def test_a_phone_has_the_controls_below_the_picture_and_its_sentence(mounted):
     assert controls.bounding_box()["y"] < picture.bounding_box()["y"]
 
 
-@EVERY
+@pytest.mark.parametrize("name", [name for name in explorers.ALL if name not in ASKING])
 def test_on_a_phone_no_control_can_be_moved_where_the_picture_is_out_of_sight(mounted, name):
     page = mounted(name, viewport=PHONE, has_touch=True, is_mobile=True)
     controls = page.locator(".om-control:visible, .om-tile, .om-play")
@@ -94,6 +95,26 @@ def test_on_a_phone_no_control_can_be_moved_where_the_picture_is_out_of_sight(mo
             )
             pinned, box = page.locator(".om-view").bounding_box(), control.bounding_box()
             assert pinned["y"] >= 0 and pinned["y"] + pinned["height"] <= box["y"] + 1
+
+
+OVERLAPS = """() => {
+    const seen = [...document.querySelectorAll(".om-panel text")]
+        .map((text) => [text.textContent, text.getBoundingClientRect()])
+        .filter(([, box]) => box.width > 0);
+    const meet = (a, b) => Math.min(a.right, b.right) - Math.max(a.left, b.left) > 1
+        && Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 4;
+    return seen.flatMap(([one, a], n) =>
+        seen.slice(n + 1).filter(([, b]) => meet(a, b)).map(([other]) => `${one} | ${other}`));
+}"""
+
+
+@EVERY
+def test_on_a_phone_no_label_lies_on_another_however_low_its_screen(mounted, name):
+    for height in (667, 844):
+        screen = {"width": 390, "height": height}
+        page = mounted(name, viewport=screen, has_touch=True, is_mobile=True)
+        for _ in each_picture(page):
+            assert page.evaluate(OVERLAPS) == []
 
 
 @EVERY
@@ -303,6 +324,24 @@ def test_a_finger_pulls_a_bars_head_upwards_and_above_it_scrolls(mounted):
     assert page.evaluate("explorer.state.factors") == pulled
 
 
+@pytest.mark.parametrize(
+    ("handle", "state", "rises"),
+    [(4, "slope", False), (5, "higher", True)],  # the line, which gets flatter, and the square
+)
+def test_a_finger_pulls_a_price_and_the_marked_key_upwards(mounted, handle, state, rises):
+    page = mounted("price", '{"slope": 0.25}', viewport=PHONE, has_touch=True, is_mobile=True)
+    page.add_style_tag(content="main { padding-bottom: 900px }")
+    box, before = (
+        page.locator(".om-handle").nth(handle).bounding_box(),
+        page.evaluate("explorer.state"),
+    )
+    place = {"x": box["x"] + box["width"] / 2, "y": box["y"] + box["height"] / 2}
+    swipe(page, place, up=40)
+    after = page.evaluate("explorer.state")
+    assert (after[state] > before[state]) is rises and after[state] != before[state]
+    assert after["head"] == before["head"] and page.evaluate("scrollY") == 0
+
+
 @pytest.mark.parametrize("by", ["mouse", "finger"])
 @pytest.mark.parametrize(
     ("name", "panel", "tip", "state", "up"),
@@ -331,8 +370,36 @@ def test_an_arrow_is_turned_by_its_tip(mounted, name, panel, tip, state, up, by)
     assert abs(moved["x"] + moved["width"] / 2 - (x - 40)) < 35, "it follows the pointer"
 
 
+LOW_PHONE = {"width": 390, "height": 640}
+
+
+def test_on_a_phone_a_picture_lies_on_no_control_where_both_fit_and_else_is_low(mounted):
+    for name in ("frequencies", "sentence"):
+        page = mounted(name, viewport=PHONE, has_touch=True, is_mobile=True)
+        page.add_style_tag(content="main { padding-bottom: 1500px }")
+        controls = page.locator(".om-controls")
+        controls.evaluate("controls => scrollBy(0, controls.getBoundingClientRect().top - 60)")
+        view = page.locator(".om-view").bounding_box()
+        assert view["y"] + view["height"] <= controls.bounding_box()["y"] + 1
+    page = mounted("frequencies", viewport=LOW_PHONE, has_touch=True, is_mobile=True)
+    assert page.locator(".om-view").bounding_box()["height"] < 0.52 * LOW_PHONE["height"]
+    page = mounted("sentence", viewport=LOW_PHONE, has_touch=True, is_mobile=True)
+    position = "view => getComputedStyle(view).position"
+    assert page.locator(".om-view").evaluate(position) == "static", "never over words"
+
+
+def test_on_a_phone_who_draws_sees_at_once_what_it_does(mounted):
+    page = mounted("stretch", viewport=PHONE, has_touch=True, is_mobile=True)
+    assert page.locator(".om-tabs button:visible").count() == 0
+    bottoms = [
+        box.bounding_box()["y"] + box.bounding_box()["height"]
+        for box in page.locator(".om-panel").all()
+    ]
+    assert len(bottoms) == 2 and max(bottoms) < 0.7 * PHONE["height"]
+
+
 def test_the_picture_leaves_a_phones_screen_with_the_last_control_not_after_it(mounted):
-    page = mounted("frequencies", viewport=PHONE, has_touch=True, is_mobile=True)
+    page = mounted("frequencies", viewport=LOW_PHONE, has_touch=True, is_mobile=True)
     page.add_style_tag(content="main { padding-bottom: 1500px }")
     last = "document.querySelector('.om-play').getBoundingClientRect()"
     page.evaluate(f"scrollBy(0, {last}.bottom - 500)")

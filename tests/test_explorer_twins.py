@@ -16,14 +16,23 @@ from explorer_modules import ends, look
 from scipy import stats
 
 from course_experiments.far_bands import STARTS
-from course_lab import explorers
+from course_lab import clinic, explorers
 from course_lab import referee as runs_of
 from course_lab.chooser import facts, remaining, steep, struck
 from course_lab.explorers.far_bands import MODELS as BANDED
-from course_lab.explorers.short_sentence import sentence_attention, through_doors
+from course_lab.explorers.short_sentence import (
+    DRAWINGS,
+    FAR,
+    NEAR,
+    drawings,
+    sentence_attention,
+    through_doors,
+)
 from course_lab.explorers.stretch import RIVALS, factors_of, passage
+from course_lab.position_table import miss
 from course_lab.straight_heads import best_readout, keys_asked, share_right, straight_weights
 from course_utils import measures
+from course_utils.attention.kv_cache import KVCache
 from course_utils.encodings import LongRoPE, Places, create
 from course_utils.encodings.functional import (
     alibi_bias,
@@ -48,7 +57,8 @@ from course_utils.texts import data
 pytestmark = pytest.mark.browser
 Numbers = dict[str, Any]
 CLOSE = 5e-7  # relative, and as much absolute
-ROUNDED = {"stretch": 2e-5}  # a model reads in single precision
+# A model reads in single precision; logarithms to three digits.
+ROUNDED = {"stretch": 2e-5, "four_layers": 6e-4}
 SLOPES = ("first", "second", "third", "fourth")
 
 
@@ -96,35 +106,33 @@ def previous_token(k: int, gain: float, query: int) -> Numbers:
 
 
 @cache
-def texts_and_noise() -> tuple[torch.Tensor, torch.Tensor]:
-    """500 texts of nine tokens, and noise for each of their sums, from a congruential generator."""
+def random_texts() -> torch.Tensor:
+    """1,000 texts of nine tokens, from a congruential generator."""
     state, uniform = 4, []
-    for _ in range(500 * 9 * 21):
+    for _ in range(1000 * 9):
         state = (state * 1664525 + 1013904223) % 2**32
         uniform.append(state / 2**32)
-    numbers = torch.tensor(uniform, dtype=torch.float64)
-    noise = math.sqrt(3) * (numbers[4500:].view(-1, 4).sum(-1) - 2)
-    return (5 * numbers[:4500]).long().view(500, 9), noise.view(500, 9, 5)
+    return (5 * torch.tensor(uniform, dtype=torch.float64)).long().view(1000, 9)
 
 
-def ladder(task: str, noise: str, heads: int, **slopes: float) -> Numbers:
-    sigma = 0.0 if noise == "none" else 1 / int(noise.removeprefix("1 in ").replace(",", ""))
+def ladder(task: str, heads: int, factors: str, head_1_factor: float, **slopes: float) -> Numbers:
     weights = straight_weights(list(slopes.values())[:heads], 9)
-    texts, unit = texts_and_noise()
+    silence = torch.zeros(1000, 9, 5, dtype=torch.float64)
     answers: dict[str, dict[str, Any]] = {}
-    for name, place in {"token before": None, **{f"place {n}": n for n in range(4)}}.items():
+    for place in range(4):
         keys = keys_asked(place, 9)
         readout = best_readout(weights, keys)
+        if heads == 2 and factors == "by hand":
+            readout = torch.tensor([head_1_factor, 1.0], dtype=torch.float64)
         hidden = torch.ones(9, 9, dtype=torch.bool).triu(1) | (keys < 0)[:, None]
-        answers[name] = {
+        answers[f"place {place}"] = {
             "readout": readout,
             "sum": torch.einsum("h,hqk->qk", readout, weights).masked_fill(hidden, math.nan),
-            "accuracy": share_right(weights, readout, keys, texts, sigma * unit),
+            "accuracy": share_right(weights, readout, keys, random_texts(), silence),
         }
     return {
         **answers[task],
         "last": weights[:, 8],
-        "parts": answers[task]["readout"][:, None] * weights[:, 8],
         "accuracies": [answer["accuracy"] for answer in answers.values()],
     }
 
@@ -179,6 +187,29 @@ def far_bands(model: str, first: int, whole: bool, turn: bool, tried: list[int])
         "curve": curves.pop(model),
         "texts": costs(model, first).tolist(),
         "others": list(curves.values()) if whole else [],
+    }
+
+
+def four_layers(
+    layer: str, start: int, in_pieces: bool, among_others: bool, seen: list[str]
+) -> Numbers:
+    tested = clinic.unnamed_layers()[layer].layer
+    texts, positions = clinic.words(tested, texts=3, n=16), torch.arange(16)
+
+    def read(texts: torch.Tensor, start: int, length: int) -> torch.Tensor:
+        cache, parts = KVCache(), []
+        for first in range(0, 16, length):
+            words, at = texts[:, first : first + length], positions[first : first + length] + start
+            parts.append(tested(words, at, cache=cache)[0][-1])
+        return torch.cat(parts)
+
+    out = read(texts if among_others else texts[2:], start, 5 if in_pieces else 16)
+    logs = (out - read(texts[2:], 0, 16)).abs().amax(1).double().log10()
+    broken = logs > -3
+    return {
+        "changes": logs.masked_fill(logs < -6, math.nan),
+        "count": int(broken.sum()),
+        "first": int(broken.int().argmax()) if broken.any() else -1,
     }
 
 
@@ -307,10 +338,12 @@ def distance_cost(heads: int, head: int, length: int, symmetric: bool) -> Number
     }
 
 
-def price(prices: list[list[float]], higher: float, **_: Any) -> Numbers:
+def price(prices: list[list[float]], higher: float, sight: str, **_: Any) -> Numbers:
     peaks, slopes = torch.tensor(prices, dtype=torch.float64).T[..., None]
     costs = -slopes * (torch.arange(1024) - peaks).abs()
     scores = torch.zeros(1024).index_fill(0, torch.tensor(10), higher)  # of the key 10 back
+    seen = {"all keys": 1024, "12 keys": 12, "3 keys": 3}[sight]
+    scores[seen:] = -math.inf
     weights = (scores + costs).softmax(-1)
     return {
         "lines": costs[:, :17],
@@ -329,24 +362,28 @@ def stretched_waves(way: str, factor: int) -> Numbers:
     return {"plain": plain, "speeds": speeds, "unseen": new, "sharper": sharper}
 
 
-def clock_hands(table: str, hand: int, ahead: float) -> Numbers:
-    periods, pointing = explorers.hand_coordinates(explorers.explorer_tables()[table])
-    period, mine = periods[hand].item(), pointing[hand]
-    rows = min(200, max(1, math.floor(ahead * period + 0.5)))
-    angle = 2 * math.pi * rows / periods[hand]
-    turn = torch.polar(torch.ones_like(angle), angle)
-    unknown = torch.full((rows,), complex(math.nan, math.nan)).to(mine)
-    foretold = torch.cat([unknown, mine[:-rows]]) * turn.to(mine)
-    later, guess = mine[255 + rows :], foretold[255 + rows :]
+def clock_hands(show: str, table: str, hand: int, ahead: float, misses: bool) -> Numbers:
+    tables = explorers.explorer_tables()
+    periods, pointing = explorers.hand_coordinates(tables[table])
+    if show == "one hand of five tables":
+        each = [explorers.hand_coordinates(rows) for rows in tables.values()]
+        periods = torch.stack([its_periods[hand] for its_periods, _ in each])
+        pointing = torch.stack([its_hands[hand] for _, its_hands in each])
+    rows, foretold, missed = [], [], []
+    for period, mine in zip(periods.tolist(), pointing, strict=True):
+        rows.append(min(200, max(1, math.floor(ahead * period + 0.5))))
+        angle = torch.tensor(2 * math.pi * rows[-1] / period, dtype=torch.float64)
+        unknown = torch.full((rows[-1],), complex(math.nan, math.nan)).to(mine)
+        turn = torch.polar(torch.ones_like(angle), angle)
+        foretold.append(torch.cat([unknown, mine[: -rows[-1]] * turn]).real)
+        missed.append(miss(mine[255:], period, rows[-1]))
     return {
-        "x": mine.real,
-        "y": mine.imag,
-        "foretoldX": foretold.real,
-        "foretoldY": foretold.imag,
+        "x": pointing.real,
+        "y": pointing.imag,
+        "foretoldX": torch.stack(foretold),
         "periods": periods,
         "rows": rows,
-        "missed": (later - guess).abs().square().sum()
-        / (later.abs().square() + guess.abs().square()).sum(),
+        "missed": missed,
     }
 
 
@@ -424,9 +461,13 @@ def test_the_ways_in_the_picture_read_as_it_says():
         assert read == pytest.approx(losses, abs=1e-4)
 
 
-def doors(**opened: float) -> Numbers:
-    weights, brings = through_doors(**opened)
-    return {"weights": weights, "brings": brings}
+def doors(drawing: int, **opened: float) -> Numbers:
+    weights, adds = through_doors(drawings(DRAWINGS), **opened)
+    return {
+        "weights": weights[drawing],
+        "adds": adds[drawing],
+        "ahead": weights[:, NEAR] - weights[:, FAR],
+    }
 
 
 def vector(word: str, width: int) -> torch.Tensor:
@@ -504,16 +545,24 @@ INSIDE: dict[str, list[Numbers]] = {
     ],
     "ladder": [
         {"task": "place 3", "heads": 4, **dict(zip(SLOPES, (5.0, 3.5, 2.5, 1.5), strict=True))},
-        {"task": "place 1", "noise": "1 in 100", "second": 1.0},
-        {"task": "token before", "noise": "1 in 1,000", "first": -4.0, "second": -1.0},
+        {"task": "place 0", "second": 1.0},
+        {"task": "place 2", "heads": 3, "first": 3.0, "second": 2.0, "third": 1.0},
+        {"task": "place 2", "second": 1.0, "factors": "by hand", "head_1_factor": -2.0},
     ],
     "price": [
         {"prices": [[peak, 2.0] for peak in range(4)], "head": 3},
         {"head": 4, "peak": 9, "slope": 0.5, "higher": 3.0},
+        {"head": 3, "peak": 2, "sight": "12 keys"},
+        {"head": 4, "higher": 5.0, "sight": "3 keys"},
     ],
     "far_bands": [
         {"first": 304, "tried": [64, 96, 304], "model": "RoPE, seed 2"},
         {"first": 96, "model": "no encoding", "whole": True},
+    ],
+    "four_layers": [
+        {"start": 250, "seen": ["S by pieces"]},
+        {"start": 240},
+        {"layer": "S", "start": 130, "in_pieces": True},
     ],
     "distance_cost": [{"heads": 12, "head": head} for head in (7, 8, 11)],
     "stretch": [

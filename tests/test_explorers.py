@@ -18,6 +18,7 @@ from course_utils import encodings
 from course_utils.encodings.base import DOORS
 from course_utils.texts import data
 
+SPENT = [64, 80, 112, 128, 144, 160, 176, 192]  # eight tries of far bands
 EVERY = pytest.mark.parametrize("explorer", explorers.ALL.values(), ids=explorers.ALL)
 
 
@@ -148,10 +149,16 @@ def test_an_explorer_draws_and_speaks_at_every_end_of_its_controls(name, screen)
 
 @EVERY
 def test_each_control_changes_what_is_seen(explorer):
-    start = {"heads": 4} if explorer is explorers.ladder else {}  # sliders of unused heads are off
-    before, *others = look(explorer, [start, *(start | change for change in moved(explorer))])
-    for view in others:
-        assert view["pictures"] != before["pictures"], view["state"]
+    starts: list[dict[str, Any]] = [{}]
+    if explorer is explorers.ladder:  # no start uses all heads and factors by hand
+        starts += [{"heads": 4}, {"factors": "by hand"}]
+    changes = list(moved(explorer))
+    differ = []
+    for start in starts:
+        before, *others = look(explorer, [start, *(start | change for change in changes)])
+        differ.append([view["pictures"] != before["pictures"] for view in others])
+    for change, *seen in zip(changes, *differ, strict=True):
+        assert any(seen), change
 
 
 def moved(explorer):
@@ -186,7 +193,7 @@ def test_a_position_past_the_sinusoidal_table_is_said_to_have_no_line_there():
 
 
 def test_the_slope_of_a_head_that_is_not_used_cannot_be_moved():
-    before, after = look(explorers.ladder, [{}, {"third": -6.0}])
+    before, after = look(explorers.ladder, [{}, {"third": 6.0}])
     assert before["pictures"] == after["pictures"]
 
 
@@ -224,6 +231,12 @@ SENTENCES: dict[str, list[tuple[dict[str, Any], str]]] = {
         ({"peak": 7, "higher": 5}, "the key 7 back best and gives it 60 %"),
         ({"peak": 8, "higher": 5}, "the key 10 back best and gives it 68 %"),
         ({"peak": 1}, "likes the key 1 back best"),
+        ({"head": 2, "peak": 1, "slope": 2.8}, "the key 1 back best and gives it 89 % of"),
+        ({"head": 2, "peak": 1, "slope": 3.2}, "the key 1 back best and gives it 92 % of"),
+        (
+            {"head": 4, "sight": "3 keys"},
+            "Cut to the nearest 3 keys. Head 4 likes its own token best",
+        ),
         ({"peak": 9, "slope": 2.8, "higher": 0}, "the key 9 back best and gives it 89 % of"),
         ({"peak": 9, "slope": 3.2, "higher": 0}, "the key 9 back best and gives it 92 % of"),
         ({"head": 3, "peak": 2, "slope": 2.0}, "Head 3 likes the key 2 back best"),
@@ -240,11 +253,24 @@ SENTENCES: dict[str, list[tuple[dict[str, Any], str]]] = {
     ],
     "far_bands": [
         ({}, "RoPE, seed 0, 32 near keys and those 96 to 127 back: 0.81 above keys 32 to 63"),
-        ({}, "You have tried 2 of 25 bands; the dearest so far begins 96 back, and a dearer one"),
-        ({"first": 304, "tried": [64, 96]}, "in the texts 0.68 to 1.69. You have tried 3 of 25"),
+        ({}, "No try of 8 yet; the dearest so far begins 96 back, and a dearer one"),
+        ({"first": 304, "tried": [64, 96]}, "in the texts 0.68 to 1.69. Try 2 of 8"),
         ({"first": 304}, "the dearest so far begins 304 back. Found: none is dearer."),
+        ({"first": 304, "tried": [32, 96, *SPENT]}, "not tried. Eight tries are spent: tick"),
+        ({"first": 64, "tried": [32, 96, *SPENT]}, "Try 8 of 8; the dearest so far begins 176"),
+        ({"first": 64, "tried": [32, 96, *SPENT]}, "a dearer one is left. Eight tries are spent"),
         ({"whole": True}, "The dearest begins 304 back."),
         ({"first": 304, "model": "Transformer-XL"}, "335 back: 0.01 above"),
+    ],
+    "four_layers": [
+        ({}, "Layer P: 0 of 16 outputs change by more than 0.001."),
+        ({"start": 240}, "Layer P: 0 of 16"),
+        ({"start": 250}, "Layer P: 9 of 16 outputs change by more than 0.001, first that of"),
+        ({"start": 250}, "of word 7, at position 257. Seen to change so far: P by its start."),
+        ({"start": 250, "seen": ["S by pieces"]}, "so far: P by its start; S by pieces."),
+        ({"layer": "Q", "among_others": True}, "0.001, first that of word 0, at position 0."),
+        ({"layer": "R", "start": 400, "in_pieces": True, "among_others": True}, "R: 0 of 16"),
+        ({"layer": "S", "start": 10, "in_pieces": True}, "of word 5, at position 15."),  # two ways
     ],
     "stretched_waves": [
         ({"way": "direct"}, "8 × 4,096 = 32,768 positions"),
@@ -286,7 +312,12 @@ SENTENCES: dict[str, list[tuple[dict[str, Any], str]]] = {
     ],
     "doors": [
         ({}, "“cat” cannot tell them apart"),
+        ({}, "The nearer gets more in 0 of 20 drawings, the farther in 0."),
         *(({name: 0.05}, "“cat” can tell them apart") for name in DOORS),
+        ({"rotate": 1}, "The nearer gets more in 10 of 20 drawings, the farther in 10."),
+        ({"rotate": 1, "bias": 0.05}, "more in 15 of 20"),
+        ({"rotate": 1, "bias": 0.1}, "more in 20 of 20"),
+        ({"values": 1, "drawing": 3}, "The nearer gets more in 0 of 20 drawings, the farther in 0"),
     ],
     "turned_pair": [
         ({"p": 0, "r": 0}, "Distance 0, q·k = 0.160"),
@@ -313,11 +344,14 @@ SENTENCES: dict[str, list[tuple[dict[str, Any], str]]] = {
         ({"text": ""}, "goes to “”, 0 back"),
     ],
     "clock_hands": [
-        ({"table": "C", "hand": 0}, "foretold from the table's own row 0.52 turns before"),
-        ({"table": "E", "hand": 0, "ahead": 3}, "own row 3.03 turns before"),
-        ({"table": "B", "hand": 4}, "own row 0.09 turns before (200 rows, the most)"),
-        ({"table": "C", "hand": 2}, "50 rows a turn."),
-        ({"table": "A", "hand": 2}, "In rows not seen it misses 1.78 (0: exact"),
+        ({"table": "C"}, "the table's own row 0.50 turns before, to whole rows."),
+        ({"table": "C", "ahead": 3}, "the most, for hand 3 1.36 turns, hand 4 0.54 turns."),
+        ({"table": "B"}, "200 rows are the most, for hand 4 0.09 turns."),
+        ({"show": "one hand of five tables", "hand": 0}, "Hand 0 of five tables: each dashed"),
+        (
+            {"show": "one hand of five tables", "hand": 3, "ahead": 3},
+            "table C 1.36 turns, table D 1.40 turns, table E 1.29 turns. Faint",
+        ),
     ],
     "stretch": [
         ({}, "You are 1.19 above the line. The loss rises by +0.00 at 64 bytes, +1.78 at 512, "),
@@ -348,11 +382,33 @@ SENTENCES: dict[str, list[tuple[dict[str, Any], str]]] = {
 }
 
 
+def test_the_line_up_says_no_period_and_no_miss_in_sight_but_the_misses_in_words():
+    ghost, clock = look(explorers.clock_hands, [{"table": "A"}, {"table": "C", "hand": 0}])
+    for view, misses in ((ghost, "1.93, 1.44, 1.78"), (clock, "0.04, 0.11, 0.06")):
+        seen = view["sentence"] + "".join(picture["svg"] for picture in view["pictures"])
+        assert not re.search("rows a turn|miss", seen)
+        assert f"are off by {misses}" in view["description"]
+
+
+def test_the_line_up_says_its_misses_in_the_titles_once_they_are_asked_for():
+    (view,) = look(explorers.clock_hands, [{"table": "A", "misses": True}])
+    seen = "".join(picture["svg"] for picture in view["pictures"])
+    for hand, miss in enumerate(("1.93", "1.44", "1.78")):
+        assert f"hand {hand}: miss {miss}" in seen
+
+
 @pytest.mark.parametrize("name", SENTENCES)
 def test_the_sentence_says_the_number(name):
     views = look(explorers.ALL[name], [start for start, _ in SENTENCES[name]])
     for view, (_, part) in zip(views, SENTENCES[name], strict=True):
         assert part in view["sentence"]
+
+
+def test_until_a_layer_has_been_moved_the_four_look_alike_and_nothing_is_said_of_any():
+    views = look(explorers.four_layers, [{"layer": layer} for layer in "PQRS"])
+    shapes = {re.sub("layer .", "", view["pictures"][0]["svg"]) for view in views}
+    assert len(shapes) == 1
+    assert not any("Seen" in view["sentence"] for view in views)
 
 
 def test_curves_above_their_own_loss_start_at_zero_and_log_n_has_none_at_the_trained_length():

@@ -277,6 +277,17 @@ def test_a_name_stands_at_the_height_of_its_curve_where_there_is_room():
         assert abs((boxes[f"head {n}"].y0 + boxes[f"head {n}"].y1) / 2 - y) < 3
 
 
+@pytest.mark.parametrize("spacing", [0.95, 1.5])
+def test_names_at_the_ends_stand_as_far_apart_as_is_asked(spacing):
+    fig, ax = plt.subplots(figsize=(6, 3), dpi=80)
+    curves = [ax.plot([0, 1], [0, height])[0] for height in (1.0, 1.001, 2.0)]
+    names = line_ends.LineEnds(ax, curves, ["a", "b", "c"], spacing=spacing)
+    canvas: Any = fig.canvas
+    canvas.draw()
+    low, high = (name.get_window_extent(canvas.get_renderer()) for name in names.names[:2])
+    assert high.y0 - low.y0 == pytest.approx(spacing * low.height, abs=1.5)
+
+
 def test_many_means_over_seeds_are_named_at_their_ends():
     names = list("abcdef")
     for legend, written in ((True, names), (False, [])):

@@ -286,7 +286,7 @@ def test_text_is_coloured_by_surprise_which_grows_past_the_trained_length_until_
     kept = page.get_by_role("list", name="Means so far").locator("li")
     said = [" ".join(text.split()) for text in kept.all_inner_texts()]
     assert said[0] == f"64 {trained:.2f}"
-    assert said[-2:] == [f"512 {direct:.2f}", f"512 stretched {stretched:.2f}"]
+    assert said[-2:] == [f"512 {direct:.2f}", f"512 YaRN {stretched:.2f}"]
     assert kept.last.get_attribute("aria-current") == "true"
     screenshot(page, "watch")
     text = page.locator(".om-read-text")
@@ -294,6 +294,17 @@ def test_text_is_coloured_by_surprise_which_grows_past_the_trained_length_until_
     text.focus()
     page.keyboard.press("ArrowRight")
     assert "Most expected" in page.locator(".om-read-detail").text_content()
+
+
+def test_a_probability_has_no_exponent(opened):
+    page = opened(AT_ONCE)
+    asked = "losses => import('/surprise.js').then(it => losses.map(it.percentage))"
+    said = page.evaluate(asked, [0.0, 0.005, 0.0101, 0.02, 2.3, 9.2, 9.3, 30.0])
+    assert said == [
+        *["over 99 %"] * 2,
+        *["99 %", "98 %", "10 %", "0.010 %"],
+        *["under 0.01 %"] * 2,
+    ]
 
 
 def test_a_readers_own_text_is_read_and_the_model_goes_on(opened):
@@ -360,7 +371,7 @@ def test_what_is_not_read_yet_is_grey_and_the_mean_until_then_is_marked_as_about
     [(text, so_far, unread)] = halves
     assert (text, unread) == ("Reading: 512 of 768 bytes so far.", 256)
     assert so_far.startswith("≈ ") and float(so_far[2:]) > 2
-    assert page.get_by_text("At every length the same are judged").is_visible()
+    assert page.get_by_text("The mean over all").is_visible()
     assert float(mean.text_content()) > 3 and not legend.is_visible()
 
 

@@ -59,6 +59,14 @@ def test_a_row_as_published_may_be_wrong_in_several_ways():
     assert referee.objections(referee.published()) == ["cut", "judged", "protocol", "seed", "steps"]
 
 
+def test_the_evidence_shows_what_is_behind_each_row_without_a_verdict():
+    evidence = referee.evidence(referee.published())
+    assert list(evidence.index) == list(referee.ENCODINGS)
+    assert evidence.loc["alibi", "seed"] == "0, 1" and evidence.loc["kerple", "seed"] == "1"
+    assert evidence.loc["t5", "steps"] == "12000" and evidence.loc["rope", "judged"] == "7680"
+    assert evidence["lr"].nunique() == 1
+
+
 @pytest.mark.browser
 def test_the_explorer_and_the_column_say_what_is_left_whichever_rows_are_ticked():
     explorer, column = explorers.referee, referee.fair_table()["objections"]

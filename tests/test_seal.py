@@ -81,13 +81,20 @@ def notebook(monkeypatch, capsys):
 
 
 def test_answer_and_picture_wait_once_for_a_guess_and_what_follows_is_open(notebook):
-    assert notebook.run(BETWEEN) == notebook.run(REVEAL) == GUESS_FIRST
-    assert notebook.run(PICTURE) == GUESS_FIRST
+    assert notebook.run(BETWEEN) == GUESS_FIRST
+    assert notebook.run(REVEAL) == notebook.run(PICTURE) == "", "it is said once"
     assert notebook.run("print(known)") == "7"
     assert notebook.run("#@title Another\nprint('much later')") == "much later"
     assert notebook.run(BETWEEN).endswith(": 7")
     assert "Measured: up. (No prediction was made above.)" in notebook.run(REVEAL)
     assert notebook.run(PICTURE) == "a picture"
+
+
+def test_a_note_repeats_a_question_that_quotes_in_single_quotes(notebook):
+    asks = "other = widgets.predict('“A to B”: which page?', ['one', 'two'])"
+    notebook.run(asks)
+    notebook.question("other")
+    assert notebook.run(BETWEEN).startswith("Guess “‘A to B’: which page?” above")
 
 
 def test_nothing_waits_after_a_guess(notebook):

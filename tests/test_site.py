@@ -241,6 +241,23 @@ def test_what_a_page_says_in_other_words_stands_in_a_lesson(words):
     assert any(words in re.sub(r"\n# |\s+", " ", text) for text in lessons)
 
 
+def test_a_page_says_that_it_shows_the_courses_answer_where_an_output_says_your():
+    theirs = page(code("judge(mine)", printed("your ramp +0.12")), code("draw()", picture("yours")))
+    assert theirs.markdown.count("With the course's answer") == 1
+    assert "course's answer" not in page(ASK, code("count()", printed("the ramp"))).markdown
+
+
+def test_the_figure_that_sums_up_waits_for_the_guesses_before_it():
+    summing_up: list[NotebookNode | str] = [
+        code("plots.show(fig, '…')", picture("All."), tags=["plumbing", "picture"]),
+        "**Look:** all halves.",
+    ]
+    markdown = page(ASK, ANSWER, "## The last part", *summing_up).markdown
+    folded = [content for _, content in folds(markdown)]
+    assert any("all halves" in content for content in folded)
+    assert "all halves" in page(*summing_up).markdown and not folds(page(*summing_up).markdown)
+
+
 def test_what_a_solution_draws_is_shown_with_the_solution():
     from_check = "from course_lab.checks.lesson02 import check_tell_time\n\ncheck_tell_time(f)"
     draws = code("# Yours\ndraw(f)", picture("Your waves."), tags=["plumbing"])
@@ -248,6 +265,15 @@ def test_what_a_solution_draws_is_shown_with_the_solution():
     markdown = page(solution, code(from_check), draws, "Text", stubs=["def f(): ..."]).markdown
     fold = BeautifulSoup(markdown, "html.parser").select_one(".om-solution")
     assert fold is not None and fold.select_one("img") is not None
+
+
+def test_what_a_notebook_shows_once_an_exercise_is_solved_is_folded():
+    source = "print(sorted(f(runs)) if solved else 'once it is right')"
+    markdown = page(code(source, printed("['cut']"))).markdown
+    fold = markdown[markdown.index("om-tried") :]
+    assert source in markdown.partition("om-tried")[0]
+    assert fold.index("['cut']") < fold.index("</details>")
+    assert "om-tried" not in page(code("print(f(runs))", printed("['cut']"))).markdown
 
 
 def test_a_lesson_starts_with_its_question_and_a_line_of_facts_and_folds_the_rest():
@@ -278,6 +304,13 @@ def test_cases_of_a_verdict_are_told_in_words_and_in_the_order_of_their_numbers(
 )
 def test_lines_of_printed_text_may_break_where_it_is_no_table(text, breaks):
     assert (":class: om-output om-lines" in page(code("show()", printed(text))).markdown) is breaks
+
+
+def test_the_last_short_word_of_a_long_printed_line_stays_with_the_word_before():
+    lines = page(
+        code("show()", printed("slope 1/2: 95 % within 6 keys; 3/m is 6\nno more"))
+    ).markdown
+    assert "is\N{NO-BREAK SPACE}6" in lines and "no more" in lines
 
 
 def test_a_drawing_without_a_size_is_refused():

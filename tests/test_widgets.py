@@ -292,6 +292,7 @@ def test_a_reveal_says_beside_what_was_measured_what_was_guessed(
     box.answer = guess
     prediction.reveal(*measured)
     assert shown[-1]["text/plain"] == said and capsys.readouterr().out == ""
+    assert "You said" not in shown[-1]["text/html"], "the box says it"
     is_right, is_wrong = (mark in shown[-1]["text/html"] for mark in (card.RIGHT, card.OTHER))
     assert (is_right, is_wrong) == (said.startswith("✓"), said.startswith("✗"))
 

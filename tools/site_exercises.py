@@ -16,6 +16,12 @@ HEADING = "## Exercises"
 STATED = re.compile(r"^\*\*(Exercise (\d+) [^*]*?)\.?\*\*", re.MULTILINE)
 ABOVE = re.compile(r"^[\w ]+ stands? above\.\n?", re.MULTILINE)
 IN_NOTEBOOK = "To write and to check in the notebook:"
+OF_THE_COURSE = "With the course's answer; a notebook takes yours."
+YOURS = re.compile(r"\b(?:your|yours|mine)\b")
+WORDS = {"text/plain", "text/html"}
+ASKED = ("Predict: ", "Explorer: ")  # how what a page has forms for starts
+ONCE_SOLVED = re.compile(r"\bif solved else\b")  # in a cell that shows more to who has solved it
+TRIED = "What a right answer shows, once you have tried"
 STUB, SOLUTION = "stub", "solution"
 
 
@@ -61,6 +67,23 @@ def with_links(text: str, stated: Iterable[tuple[str, str]]) -> str:
         return text
     above = tag("p", "Above: " + " · ".join(links), class_="om-note om-above")
     return f"{before}{heading}\n{above}\n\n{ABOVE.sub('', after).lstrip()}"
+
+
+def whose(cell: NotebookNode) -> list[str]:
+    """A note where a cell says "your" or "mine" of what the course has answered on the page."""
+    for output in cell.get("outputs", []):
+        data = output.get("data", {})
+        text = output.get("text", data.get("text/plain", ""))
+        if not data.keys() - WORDS and not text.startswith(ASKED) and YOURS.search(text):
+            return [tag("p", OF_THE_COURSE, class_="om-note om-whose")]
+    return []
+
+
+def behind_the_exercise(cell: NotebookNode, shown: Sequence[str]) -> list[str]:
+    """What a cell has shown, folded where a notebook shows it to who has solved an exercise."""
+    if shown and ONCE_SOLVED.search(cell.source):
+        return folded(TRIED, shown, class_="om-tried")
+    return [*shown]
 
 
 def exercise(stub: str, hints: Sequence[str], solution: Sequence[str]) -> list[str]:

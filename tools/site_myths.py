@@ -40,6 +40,6 @@ def page(markdown: str) -> Page:
     """
     claims = {claim["id"]: claim for claim in read_claims()}
     entries = [site_ledger.entry(claims[key]) for key in CHOSEN]
-    return Page(
-        "myths", "", markdown.replace(HERE, str(macros("myths.html").cards(entries, CHOSEN)))
-    )
+    false_ones = sum(claim["verdict"] == "false" for claim in claims.values())
+    deck = macros("myths.html").cards(entries, CHOSEN, f"{false_ones} of {len(claims)}")
+    return Page("myths", "", markdown.replace(HERE, str(deck)))

@@ -35,10 +35,12 @@ LEGIBLE = 9  # pixels: the size of letters, at least
 FITS = 0.53  # of what stands alone in its row: rather so small than cut
 PANEL = re.compile(r'<view id="(panel-\d+)" viewBox="(\S+) (\S+) (\S+) (\S+)"')
 UNUSUAL = 1.25  # times as wide as the others: with a colour bar, which may stand alone
-TITLE = 0.32  # of a door strip's height
+TITLE = 0.3  # of a door strip's height
 DOORS = 0.76  # of their size as drawn, on a phone: then their words have 9 pixels
 CUT = 0.493  # of its width: left of the third door's leaf
 GAPS = re.compile(r" {2,}")  # between the columns of a line of print
+LAST_WORD = re.compile(r"(?<=.{30}) (\S{1,8})$", re.MULTILINE)  # if short, of a long line
+NO_BREAK = "\u00a0"
 CELL = 2  # words in a cell of a table, at most, after the label
 INDEX_NAME = re.compile(  # which pandas writes into a second row of headings
     r"<thead>\s*<tr>\s*<th></th>(.*?)</tr>\s*<tr>\s*<th>(.+?)</th>(?:\s*<th></th>)+\s*</tr>\s*</thead>",
@@ -356,9 +358,10 @@ def _scale(widths: Sequence[float], least: float) -> float:
 
 
 def _printed(text: str) -> str:
-    """Printed text; where it is no table its lines may break."""
-    is_table = any(map(_is_row, text.splitlines()))
-    return code_block(text, "text", "om-output" if is_table else "om-output om-lines")
+    """Printed text; where it is no table its lines may break, but not before a last short word."""
+    if any(map(_is_row, text.splitlines())):
+        return code_block(text, "text", "om-output")
+    return code_block(LAST_WORD.sub(f"{NO_BREAK}\\1", text), "text", "om-output om-lines")
 
 
 def _is_row(line: str) -> bool:
@@ -388,4 +391,5 @@ def _html(text: str) -> str:
     plain = re.sub(r' style="text-align: \w+;"', "", plain)
     plain = INDEX_NAME.sub(r"<thead> <tr> <th>\2</th> \1</tr> </thead>", plain)
     plain = plain.replace("<th></th>", "<td></td>")  # a heading without words heads nothing
-    return tag("div", " ".join(plain.split()), class_="table-wrapper om-table")
+    in_one_line = " ".join(plain.split()).replace(" ± ", "\N{NO-BREAK SPACE}±\N{NO-BREAK SPACE}")
+    return tag("div", in_one_line, class_="table-wrapper om-table")

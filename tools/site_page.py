@@ -33,8 +33,12 @@ OF_AN_ANSWER = "The code"  # which a guess would have to scroll past
 SUMMARY = re.compile(r"(?<=^## In five lines\n).*?(?=^\*\*Next:|\Z)", re.MULTILINE | re.DOTALL)
 WORDS = {  # of notebooks → of pages, where nothing runs
     "; run the cells from the top.": ".",
+    "Now it and two others judge your setting and your ramp,": "In a notebook it and two others "
+    "judge your setting and your ramp; here those of the course,",
     "Change `mine` and run the cell.": "In the notebook you can change `mine` and run the cell.",
-    "Replace the `raise` line, run the cell, then the check.": "Write it in the notebook.",
+    "Stuck? A button gives hints.": "Write it in the notebook.",
+    "You run the first of these trainings.": "",
+    "Then run again `Mine`": "In the notebook, run again `Mine`",
     "Press ▶, and the picture paints itself. Then take another padding.": "In the notebook a "
     "picture paints itself, step by step, with each padding.",
 }
@@ -245,12 +249,14 @@ class _Writer:
         before: list[str] = []
         after: list[str] = []
         shown = self.outputs.blocks(cell, keys)
+        shown = [*site_exercises.whose(cell), *shown] if shown else []
         if questions or _has(cell, PLUMBING) or _only_explores(cell):
             after = _folded_source(cell)  # quietly, below what it is the code of
         elif keys:
             self.code_below, self.keys_of_code = [*self.code_below, code_block(cell.source)], keys
         else:
             before = [code_block(cell.source)]
+            shown = site_exercises.behind_the_exercise(cell, shown)
         inside = self._inside(cell)
         self._put([*before, *self._settled(cell)], inside)
         for question in questions:

@@ -13,7 +13,6 @@ ON_PHONES: dict[str, list[int | Window]] = {
     "03_learned": [6],
     "06_alibi": [1],
     "08_stretching_rope": [2],
-    "10_choosing": [(0, 57, 428, 353)],  # of each job the first and the second, without title
     "11_capstone": [(0, 0, 390, 292)],  # patients A to D
 }
 WIDEST = 870  # pixels as drawn: of a wider figure the page shows these parts too

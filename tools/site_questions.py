@@ -13,7 +13,7 @@ from typing import Any
 
 from claims_table import claims_in
 from nbformat import NotebookNode
-from notebook_folds import SEALED, sealed
+from notebook_folds import SEALED, is_look, sealed
 from notebook_source import BuildError
 from site_html import macros
 
@@ -24,6 +24,7 @@ CLAIM = re.compile(r"(C\d+): ")
 ASKED = re.compile(r'class="om-guess" data-question="([^"]+)"')
 MEASURED = re.compile(r"^Measured: (.*)\. \(No prediction was made above\.\)$", re.MULTILINE)
 END = "</details>"
+PICTURE = "picture"
 THEN_IT_MOVES = "Guess first: then a picture that moves. Or show it without a guess"
 HTML = macros("questions.html")
 
@@ -89,7 +90,24 @@ def waiting(cells: Sequence[NotebookNode], lesson: str) -> dict[str, tuple[str, 
     for number, cell in enumerate(cells):
         if cell.cell_type == "code" and (SEALED in _tags(cell)) != (number in waits):
             raise BuildError(f"{lesson}, cell {cell.id}: it is not clear which question it answers")
+    waits |= _summing_up(cells, keys, waits)
     return {cells[number].id: waited_for for number, waited_for in waits.items()}
+
+
+def _summing_up(
+    cells: Sequence[NotebookNode],
+    keys: Sequence[tuple[str, ...]],
+    waits: dict[int, tuple[str, ...]],
+) -> dict[int, tuple[str, ...]]:
+    """The figure that answers the lesson's question, and its "Look": they answer those before."""
+    waiting_for: dict[int, tuple[str, ...]] = {}
+    for number, cell in enumerate(cells):
+        asked = tuple(key for earlier in keys[:number] for key in earlier)
+        if PICTURE in _tags(cell) and number not in waits and asked:
+            waiting_for[number] = asked
+        elif is_look(cell) and number - 1 in waiting_for:
+            waiting_for[number] = waiting_for[number - 1]
+    return waiting_for
 
 
 def asks(question: Question, verdicts: Sequence[Verdict]) -> str:

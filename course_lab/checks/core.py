@@ -101,6 +101,7 @@ class Check:
             themselves, not copies, and can remember what they computed from them.
         seconds: the longest that one call may take.
         if_slow: the question to an answer that takes longer.
+        but: what opens the text on an answer whose results are right, but that breaks a rule.
     """
 
     name: str
@@ -115,6 +116,7 @@ class Check:
     mistakes_keep_cases: bool = False
     seconds: float = SECONDS
     if_slow: str = "Is there a loop that never ends?"
+    but: str = "the answer is right, but"
 
     def __call__(self, answer: Any) -> None:
         """Print what is right or wrong with the function ``answer``."""
@@ -148,8 +150,13 @@ class Check:
                 or self._verdict_on_repetition(answer, calls)
                 or self._verdict_on_results(answer, calls)
                 or self._verdict_on_conduct(answer, calls)
-                or Verdict("right", f"✓ {self.name}: right, in all {len(self.cases)} cases.")
+                or Verdict("right", self._praise(answer))
             )
+
+    def _praise(self, answer: Function) -> str:
+        right = f"✓ {self.name}: right, in all {len(self.cases)} cases."
+        kept = [rule.kept(answer, self.cases, self.seconds) for rule in self.rules]
+        return " ".join([right, *filter(None, kept)])
 
     def _wrong(self, text: str, kind: str = "wrong") -> Verdict:
         return Verdict(kind, f"✗ {self.name}: {text}")
@@ -210,10 +217,10 @@ class Check:
     def _verdict_on_conduct(self, answer: Function, calls: Sequence[Call]) -> Verdict | None:
         """Report right results that changed their arguments or broke a rule."""
         if changes := _changes_in_place(calls):
-            return self._wrong(f"the answer is right, but {changes}", "rule")
+            return self._wrong(f"{self.but} {changes}", "rule")
         for rule in self.rules:
             if text := rule.broken(answer, self.cases, self.seconds):
-                return self._wrong(f"the answer is right, but {text}", "rule")
+                return self._wrong(f"{self.but} {text}", "rule")
         return None
 
     def _problems(self, answers: Sequence[Any]) -> list[str]:

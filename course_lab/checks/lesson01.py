@@ -159,6 +159,7 @@ check_is_equivariant = Check(
             (probes.flip_by_ends, _few_rows, _cycle),
             (probes.sort_rows, _few_rows, _cycle),
             (probes.count_rows, _few_rows, _cycle),
+            (probes.leave_rounding, _few_rows, torch.arange(7).flip(0)),
         ]
     ],
     mistakes=[
@@ -377,6 +378,11 @@ check_is_equivariant = Check(
             _judged_by(torch.equal),
         ),
         Mistake(
+            "the tolerance is only relative",
+            "Where rows are nearly 0, their rounding is not. What does a share of nearly 0 allow?",
+            _judged_by(torch.allclose),
+        ),
+        Mistake(
             "the answer is True in all cases",
             "What should the answer be for a function that adds to each row its position before it "
             "attends?",
@@ -464,6 +470,29 @@ def _looked(where: Callable[[Tensor, Tensor, Tensor], bool]) -> Callable[[Case],
         return look is not None and where(torch.arange(len(look[0])), *look)
 
     return trace
+
+
+def _scored_highest(where: Callable[[Tensor], Tensor]) -> Callable[[Case], bool]:
+    """Return a trace from the key of each word's highest score, of hidden keys too, in order."""
+
+    def trace(arguments: Case) -> bool:
+        last = probes.last_call(arguments[0])
+        if last is None:
+            return False
+        places = torch.arange(len(last.scores))
+        return torch.equal(last.scores.argmax(1), where(places))
+
+    return trace
+
+
+def _rising(arguments: Case) -> bool:
+    """Whether the scores of words from the third on rise with the key's place, to the last key."""
+    last = probes.last_call(arguments[0])
+    if last is None or len(last.scores) < 2:
+        return False
+    if len(last.scores) > 2 and last.q.shape[1] > 1 and _line_over_keys(arguments):
+        return False  # a line of two columns has a question of its own
+    return bool((last.scores[2:].diff(dim=1) > 0).all())
 
 
 def _spaced(uneven_as: Callable[[Tensor], bool]) -> Callable[[Case], bool]:
@@ -599,9 +628,9 @@ check_previous = Check(
     "previous",
     _look,
     cases=[
+        _secret_order(5, 1),
         _secret_order(2, 3),
         _secret_order(1, 0),
-        _secret_order(5, 1),
         _secret_order(16, 2),
         _secret_order(64, 3),
     ],
@@ -768,7 +797,14 @@ check_previous = Check(
             "each word gets itself",
             "Your scores are largest at the query's own position. Where should their peak be?",
             lambda attend, x, start: _look(attend, x, start, back=0.0),
-            trace=_looked(lambda place, peak, _: torch.equal(peak, place)),
+            trace=_scored_highest(lambda place: place),
+        ),
+        Mistake(
+            "the peak is at the word after, which is hidden",
+            "Your scores are largest one place after the query. To which side does your 1 move the "
+            "peak?",
+            partial(_look, back=-1.0),
+            trace=_scored_highest(lambda place: (place + 1).clamp(max=len(place) - 1)),
         ),
         Mistake(
             "each word gets the average of all words so far",
@@ -780,13 +816,7 @@ check_previous = Check(
             "A product of two positions is a line over the keys. Which curve has its peak before "
             "the end?",
             lambda attend, x, start: _scores(attend, x, start, lambda p: (20 * (p - 1), p)),
-            trace=_looked(
-                lambda place, peak, weight: (
-                    torch.equal(peak[2:], place[2:])
-                    and len(place) > 1
-                    and abs(float(weight[1]) - 0.5) < 1e-3
-                )
-            ),
+            trace=_rising,
         ),
         Mistake(
             "the scores are lowest where they should be highest",
@@ -865,5 +895,5 @@ check_previous = Check(
         "its peak at i − 1? Then make all scores so large that one word gets all.",
     ),
     tolerance=1e-3,
-    rules=[probes.ComesFromAttend()],
+    rules=[probes.ComesFromAttend(), probes.AsksByItsOwnRow()],
 )

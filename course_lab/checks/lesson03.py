@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import partial
+from functools import cache, partial
 
 import torch
 from torch import Tensor
@@ -205,11 +205,42 @@ def _by_steps(step: Callable[[Turn, Tensor, int], Tensor]) -> Callable[[Tensor, 
     return carry
 
 
+def _clock_of_255(rows: Tensor, n: int, count: int) -> Tensor:
+    """Let a clock of the first 255 rows run from the last row; along its main directions."""
+    known = rows[:255]
+    coordinates = (rows - known.mean(0)) @ main_directions(known, count).T
+    clock, later = turn(coordinates[:255]), [coordinates[-1:]]
+    for _ in range(n):
+        later.append(clock.onwards(later[-1]))
+    return torch.cat(later[1:])
+
+
 def _shift_once(rows: Tensor, n: int, count: int) -> Tensor:
     coordinates, _ = _coordinates(rows, count)
     clock = turn(coordinates)
     powers = [torch.linalg.matrix_power(clock.matrix, number) for number in range(1, n + 1)]
     return _back(rows, torch.cat([coordinates[-1:] @ power + clock.shift for power in powers]))
+
+
+def _shift_times_steps(rows: Tensor, n: int, count: int) -> Tensor:
+    coordinates, _ = _coordinates(rows, count)
+    clock = turn(coordinates)
+    steps = range(1, n + 1)
+    powers = [torch.linalg.matrix_power(clock.matrix, number) for number in steps]
+    later = [
+        coordinates[-1:] @ power + number * clock.shift
+        for number, power in zip(steps, powers, strict=True)
+    ]
+    return _back(rows, torch.cat(later))
+
+
+def _along_uncentred_directions(rows: Tensor, n: int, count: int) -> Tensor:
+    directions = torch.linalg.svd(rows, full_matrices=False)[2][:count]
+    coordinates = (rows - rows.mean(0)) @ directions.T
+    clock, later = turn(coordinates), [coordinates[-1:]]
+    for _ in range(n):
+        later.append(clock.onwards(later[-1]))
+    return rows.mean(0) + torch.cat(later[1:]) @ directions
 
 
 def _every_known_row_carried(rows: Tensor, n: int, count: int) -> Tensor:
@@ -293,6 +324,39 @@ def _other_way_with_its_shift(rows: Tensor, n: int, count: int) -> Tensor:
     return _back(rows, torch.cat(later[1:]))
 
 
+@cache
+def _notebooks() -> tuple[Tensor, Tensor]:
+    """Return `first_255` and `coordinates` of the notebook."""
+    rows = position_table.position_table()[1:].double()
+    known = rows[:255]
+    return known, (rows - known.mean(0)) @ main_directions(known, 10).T
+
+
+def _in_the_notebooks_rows() -> list[Callable[[Tensor, int, int], Tensor]]:
+    """Return answers that go on in its rows: from row 255, from row 511, in `count` directions."""
+
+    def all_of_it(rows: Tensor, n: int, count: int, start: int = 254) -> Tensor:
+        known, coordinates = _notebooks()
+        clock, later = turn(coordinates[:255]), [coordinates[start][None]]
+        for _ in range(n):
+            later.append(clock.onwards(later[-1]))
+        return _back(known, torch.cat(later[1:]))
+
+    return [
+        all_of_it,
+        partial(all_of_it, start=-1),
+        lambda rows, n, count: _carry_on(_notebooks()[0], n, count),
+    ]
+
+
+def _by_the_notebooks_clock(rows: Tensor, n: int, count: int) -> Tensor:
+    return turn(_notebooks()[1][:255]).onwards(_coordinates(rows, count)[0][-1:])
+
+
+def _along_given_directions(rows: Tensor, n: int, count: int) -> Tensor:
+    return _notebooks()[1][-1:] @ main_directions(rows, count)
+
+
 check_carry_on = Check(
     "carry_on",
     _carry_on,
@@ -304,6 +368,7 @@ check_carry_on = Check(
         (_planted([55.0, 13.0, 5.9, 3.2], 100, 24, seed=4, start=17), 120, 8),
         (_planted([6.0, 12.0, 30.0], 60, 10, seed=5), 7, 4),  # the first, weak, is left out
         (_planted([40.0, 9.3], 90, 12, seed=6, noise=0.3), 20, 4),
+        (_planted([70.0, 11.0], 300, 10, seed=7, noise=0.3), 20, 4),
     ],
     mistakes=[
         Mistake(
@@ -350,7 +415,8 @@ check_carry_on = Check(
         ),
         Mistake(
             "all your rows are off by the same vector",
-            "What did you take off the rows before you turned them?",
+            "What did you take off the rows before you turned them? (After `rows -= …`, what "
+            "does `rows` hold?)",
             lambda rows, n, count: _carry_on(rows, n, count) - rows.mean(0),
         ),
         Mistake(
@@ -369,6 +435,13 @@ check_carry_on = Check(
             "the last row's part outside the main directions is carried on",
             "Outside the main directions, where do the new rows stay: where the last row was?",
             _last_rows_part_outside,
+        ),
+        Mistake(
+            "only the first 255 rows are used, as in the notebook",
+            "Another table may be longer. From which of its rows does the turn come, and after "
+            "which row do the new ones begin?",
+            lambda rows, n, count: _carry_on(rows[:255], n, count),
+            lambda rows, n, count: _back(rows[:255], _clock_of_255(rows, n, count)),
         ),
         Mistake(
             "only the last of the new rows comes out",
@@ -431,6 +504,7 @@ check_carry_on = Check(
             "your first row is right, the second is not",
             "Write the formula down for two steps. How often does s come in, and is it turned?",
             _shift_once,
+            _shift_times_steps,
         ),
         Mistake(
             "your steps grow longer and longer",
@@ -446,6 +520,7 @@ check_carry_on = Check(
             "the main directions are those of rows with their mean in them",
             "In which direction are the rows longest, if all have one vector in common?",
             _along,
+            _along_uncentred_directions,
         ),
         Mistake(
             "the rows are taken less one number, the mean of the whole table",
@@ -514,6 +589,19 @@ check_carry_on = Check(
             "the mean step is repeated, straight on",
             "After a quarter of a turn, does a hand still move in the same direction?",
             _mean_step,
+        ),
+        Mistake(
+            "it goes on in the notebook's rows, not in those given",
+            "Does your function use `clock`, `coordinates` or `first_255`? Which rows are those?",
+            *_in_the_notebooks_rows(),
+        ),
+        Mistake(
+            "it takes the notebook's clock or coordinates, not those of the rows given",
+            "Does your function use `clock` or `coordinates`? Of which rows, and of how many "
+            "directions?",
+            _by_the_notebooks_clock,
+            _along_given_directions,
+            raises=r"and 10x10\)|\(\d+x10 and",
         ),
         Mistake(
             "two shapes do not fit",
@@ -592,24 +680,139 @@ def _ghost(period: float, length: int, seed: int, known: int) -> Tensor:
     return torch.cat([hand[:known], hand[known:].conj() * hand[known] / hand[known].conj()])
 
 
+def _stopped(period: float, length: int, seed: int, known: int) -> Tensor:
+    """Return a hand that turns evenly in the known rows, and stands still after them."""
+    hand = _hand(period, length, seed)
+    return torch.cat([hand[:known], hand[known].expand(length - known)])
+
+
+def _settled(period: float, length: int, seed: int, known: int) -> Tensor:
+    """Return a hand that turns unevenly in the known rows, and evenly after them."""
+    hand = _hand(period, length, seed)
+    uneven = _hand(period, known, seed, wobble=0.2, every=2.3 * period)
+    return torch.cat([uneven, hand[known:] * uneven[-1] / hand[known - 1]])
+
+
+def _stands_first(period: float, length: int, seed: int, known: int, turned: float) -> Tensor:
+    """Return a hand that has made part of a turn when the known rows end, and stood still before.
+
+    Fast or not, it comes round evenly after them.
+    """
+    still = known - round(turned * period)
+    hand = _hand(period, length - still, seed)
+    return torch.cat([hand[:1].expand(still), hand])
+
+
 def _passes(hand: Tensor, period: float) -> bool:
     return position_table.largest_miss(hand, period) < 0.2
 
 
-def _counts(hand: Tensor, period: float, known: int) -> bool:
-    return _passes(hand[known:], period) and period <= known
+def _mean_miss(hand: Tensor, period: float) -> float:
+    farthest = min(round(period / 2), 200)
+    misses = [position_table.miss(hand, period, ahead) for ahead in range(1, farthest + 1)]
+    return sum(misses) / len(misses)
 
 
-def _within(fits: Callable[[float, int, int], bool]) -> Callable[[Tensor, float, int], bool]:
-    """Return an answer by another rule for period, known rows and all rows."""
+def _miss_at(hand: Tensor, period: float, part: float) -> float:
+    """Return the miss at one part of a turn alone."""
+    return position_table.miss(hand, period, max(1, min(round(part * period), 200)))
+
+
+def _turns(hand: Tensor) -> float:
+    """How often it has come round: its signed steps added up."""
+    return abs((hand[1:] / hand[:-1]).angle().sum().item()) / (2 * math.pi)
+
+
+Answer = Callable[[Tensor, float, int], bool]
+
+
+def _believable(hand: Tensor, period: float, known: int) -> bool:
+    return _passes(hand[known:], period) and _turns(hand[:known]) >= 1
+
+
+def _both_ways(judged: Callable[[Tensor, float, int], bool]) -> list[Answer]:
+    """Return two answers with a test of their own: hands come round by steps, and by period."""
+    return [
+        lambda hand, period, known: judged(hand, period, known) and _turns(hand[:known]) >= 1,
+        lambda hand, period, known: judged(hand, period, known) and period <= known,
+    ]
+
+
+def _below(bar: float) -> list[Answer]:
+    """Return answers with another bar for the worst miss."""
+    return _both_ways(
+        lambda hand, period, known: position_table.largest_miss(hand[known:], period) < bar
+    )
+
+
+def _travels(hand: Tensor) -> bool:
+    """Whether the sizes of all its turns, row to row, add up to a whole one."""
+    return (hand[1:] / hand[:-1]).angle().abs().sum().item() >= 2 * math.pi
+
+
+def _wanders(hand: Tensor) -> bool:
+    """Whether its tip's way is as long as a whole turn's."""
+    return hand.diff().abs().sum().item() >= 2 * math.pi * hand.abs().mean().item()
+
+
+def _leaps(angles: Tensor) -> bool:
+    """Whether differences of angles add up to a turn: by a jump from π to −π, often."""
+    return angles.diff().abs().sum().item() >= 2 * math.pi
+
+
+def _never_steps_back(hand: Tensor) -> bool:
+    """Whether each step has the same sense."""
+    steps = (hand[1:] / hand[:-1]).angle()
+    return bool((steps > 0).all() or (steps < 0).all())
+
+
+def _visits(sectors: int) -> Answer:
+    """Return an answer that asks whether the hand has pointed into each of these sectors."""
+
+    def answer(hand: Tensor, period: float, known: int) -> bool:
+        places = (hand[:known].angle() * sectors / (2 * math.pi)).floor().int() % sectors
+        return _passes(hand[known:], period) and len(places.unique()) == sectors
+
+    return answer
+
+
+def _changes_sign_twice(hand: Tensor, period: float, known: int) -> bool:
+    changes = (hand[:known].real.sign().diff() != 0).sum().item()
+    return _passes(hand[known:], period) and changes >= 2
+
+
+def _is_back_after_a_period(hand: Tensor, period: float, known: int) -> bool:
+    ahead = round(period)
+    is_back = ahead < known and position_table.miss(hand[:known], period, ahead) < 0.2
+    return is_back and _passes(hand[known:], period)
+
+
+def _returns(near: float) -> Answer:
+    """Return an answer that asks whether the hand leaves its first point and comes back to it."""
+
+    def answer(hand: Tensor, period: float, known: int) -> bool:
+        away = (hand[:known] - hand[0]).abs() / hand[0].abs()
+        back = away[int(away.argmax()) :]
+        return _passes(hand[known:], period) and bool((back < near).any())
+
+    return answer
+
+
+def _within(fits: Callable[[float, int, int], bool]) -> Answer:
+    """Return an answer by a rule for period, known rows and all rows."""
     return lambda hand, period, known: (
         _passes(hand[known:], period) and fits(period, known, len(hand))
     )
 
 
-check_counts = Check(
-    "counts",
-    _counts,
+def _by_steps_of(enough: Callable[[Tensor, int], bool]) -> Answer:
+    """Return an answer by a rule for all rows of the hand and the number of known ones."""
+    return lambda hand, period, known: _passes(hand[known:], period) and enough(hand, known)
+
+
+check_believable = Check(
+    "believable",
+    _believable,
     cases=[
         (_hand(12.6, 120, seed=0, noise=0.1), 12.6, 60),
         (_ghost(30.0, 150, seed=1, known=90), 30.0, 90),
@@ -619,54 +822,173 @@ check_counts = Check(
         (_hand(80.0, 200, seed=5), 80.0, 60),  # short, but longer than what is known
         (_hand(180.0, 400, seed=6), 180.0, 300),  # longer than the rows that are left
         (torch.cat([_hand(20.0, 360, seed=7), _hand(20.0, 60, seed=8, noise=0.7)]), 20.0, 360),
-        (_hand(300.0, 900, seed=9), 300.0, 400),
+        (_hand(260.0, 900, seed=9), 260.0, 400),
         (_hand(90.0, 150, seed=10), 90.0, 40),
         (_ghost(200.0, 260, seed=11, known=60), 200.0, 60),
         (_hand(420.0, 600, seed=12), 420.0, 300),
+        (_hand(50.0 / 1.19, 400, seed=13), 50.0, 200),  # worst miss 0.17: passes
+        (_hand(50.0 / 1.22, 400, seed=14), 50.0, 200),  # 0.23: does not
+        (_hand(50.0 / 1.34, 400, seed=17), 50.0, 200),  # 0.5, but 0.2 on average
+        (_stopped(40.0, 300, seed=18, known=150), 40.0, 150),
+        (_hand(129.0, 420, seed=15), 129.0, 200),  # round, and half a turn more
+        (_hand(210.0, 405, seed=16), 210.0, 200),  # nearly round
+        (_hand(204.0, 405, seed=24), 204.0, 200),  # 0.98 of a turn
+        (_settled(40.0, 300, seed=19, known=160), 40.0, 160),  # believable all the same
+        (_hand(535.0, 511, seed=20, noise=0.1), 535.0, 255),  # trembles, and does not come round
+        (_hand(300.0, 400, seed=21), 300.0, 120),  # its angle stays below π in the known rows
+        (_stands_first(40.0, 300, seed=22, known=150, turned=0.0), 40.0, 150),
+        (_stands_first(60.0, 400, seed=23, known=200, turned=0.6), 60.0, 200),
     ],
     mistakes=[
         Mistake(
-            "a hand counts that has not come round once in the known rows",
-            "Of the smooth table, look at the periods of the hands that pass. What have these "
-            "hands never done in the 255 rows that the fit knows?",
+            "a hand is believed, as in the smooth table, whose known rows show too little",
+            "Take a hand of the smooth table that passes, and follow it along its known rows. What "
+            "do they show of it, and what not?",
             lambda hand, period, known: _passes(hand[known:], period),
         ),
         Mistake(
-            "a hand counts that does not pass after the known rows",
+            "the period is what the fit says, not what the hand did",
+            "A hand stands still in all known rows, and turns evenly after them. Its period is "
+            "short. Has it come round in the known rows?",
+            _within(lambda period, known, all_rows: period <= known),
+        ),
+        Mistake(
+            "the known rows are put to the lesson's test",
+            "The fit bends to the known rows, so hands of the smooth table pass there too. Must a "
+            "hand turn evenly there? What must those rows show of it?",
+            lambda hand, period, known: (
+                _passes(hand[:known], period) and _passes(hand[known:], period)
+            ),
+            *_both_ways(
+                lambda hand, period, known: (
+                    _passes(hand[:known], period) and _passes(hand[known:], period)
+                )
+            ),
+        ),
+        Mistake(
+            "the hand must be back after one period in the known rows",
+            "Must a hand turn evenly there, or only come round? And one that stands still: is it "
+            "back after one period?",
+            _is_back_after_a_period,
+        ),
+        Mistake(
+            "the hand must come near its first point again in the known rows",
+            "A hand's arrow may grow while it turns, and one that stands still never leaves its "
+            "first point. How could you ask for a whole turn by its angle alone?",
+            *[_returns(near) for near in (0.1, 0.2, 0.3, 0.5)],
+        ),
+        Mistake(
+            "steps back and forth are added up",
+            "A hand that trembles makes many steps, ahead and back. Has it come round?",
+            _by_steps_of(lambda hand, known: _travels(hand[:known])),
+            _by_steps_of(lambda hand, known: _wanders(hand[:known])),
+        ),
+        Mistake(
+            "angles are subtracted across their jump from π to −π",
+            "An angle lies between −π and π. What is the difference of two where a hand passes π?",
+            _by_steps_of(lambda hand, known: _leaps(hand[:known].angle())),
+        ),
+        Mistake(
+            "one small step back rules a hand out",
+            "The hands of the real table tremble. Has one that steps back not come round?",
+            _by_steps_of(lambda hand, known: _never_steps_back(hand[:known])),
+            *_both_ways(
+                lambda hand, period, known: (
+                    _passes(hand[known:], period) and _never_steps_back(hand[:known])
+                )
+            ),
+        ),
+        Mistake(
+            "a fast hand leaps over some of your sectors",
+            "A hand turns once in 12 rows. How many sectors can it meet in one turn?",
+            *map(_visits, (32, 36)),
+        ),
+        Mistake(
+            "no hand is believed",
+            "Which hands of the real table should you still believe? (If you compare angles: "
+            "between which two numbers does an angle lie, and which way may a hand turn?)",
+            lambda hand, period, known: False,
+        ),
+        Mistake(
+            "every hand is believed",
+            "Which hands of the smooth table should you no longer believe?",
+            lambda hand, period, known: True,
+        ),
+        Mistake(
+            "the demand is on the test after the known rows, not on the known rows",
+            "A period of at most 400 lets 200 rows reach half a turn: that mends the test. What do "
+            "you ask of the known rows?",
+            _within(lambda period, known, all_rows: period <= 400),
+        ),
+        Mistake(
+            "a hand is believed that does not pass after the known rows",
             "A hand of a random walk comes round in the known rows, and passes in them. What "
             "becomes of it in the rows that the fit has not seen?",
-            lambda hand, period, known: period <= known,
-            lambda hand, period, known: _passes(hand[:known], period) and period <= known,
+            *_both_ways(lambda hand, period, known: True),
+            *_both_ways(lambda hand, period, known: _passes(hand[:known], period)),
             lambda hand, period, known: _passes(hand[:known], period),
         ),
         Mistake(
             "one of the two is enough",
-            "Must a hand pass and have come round, or is one of them enough?",
+            "Must a hand pass and have met your demand, or is one of them enough?",
+            lambda hand, period, known: _passes(hand[known:], period) or _turns(hand[:known]) >= 1,
             lambda hand, period, known: _passes(hand[known:], period) or period <= known,
         ),
         Mistake(
             "the miss is that of all rows, known or not",
             "In the rows that the fit has seen a ghost passes too. Which rows of `hand` has it not "
             "seen?",
-            lambda hand, period, known: _passes(hand, period) and period <= known,
+            *_both_ways(lambda hand, period, known: _passes(hand, period)),
             lambda hand, period, known: _passes(hand, period),
         ),
         Mistake(
-            "the period is not compared with the known rows",
-            "In which rows must the hand have come round, so that the fit could see it?",
+            "a hand passes or fails by another bar than the lesson's",
+            "Below which worst miss does a hand pass in this lesson?",
+            *[
+                answer
+                for bar in (0.02, 0.05, 0.1, 0.15, 0.25, 0.3, 0.4, 0.5)
+                for answer in _below(bar)
+            ],
+        ),
+        Mistake(
+            "the miss is not the worst one",
+            "A forecast can be good a few rows ahead, or after a whole turn. Which of the misses "
+            "up to half a turn has to be below 0.2?",
+            *_both_ways(lambda hand, period, known: _mean_miss(hand[known:], period) < 0.2),
+            *_both_ways(lambda hand, period, known: _miss_at(hand[known:], period, 0.25) < 0.2),
+            *_both_ways(lambda hand, period, known: _miss_at(hand[known:], period, 0.5) < 0.2),
+            *_both_ways(lambda hand, period, known: _miss_at(hand[known:], period, 1.0) < 0.2),
+        ),
+        Mistake(
+            "turns are counted in rows that the fit has not seen",
+            "Your demand is on what the fit could see. In which rows is that?",
+            _by_steps_of(lambda hand, known: _turns(hand) >= 1),
+            _by_steps_of(lambda hand, known: _turns(hand[known:]) >= 1),
             _within(lambda period, known, all_rows: period <= all_rows),
             _within(lambda period, known, all_rows: period <= all_rows - known),
             _within(lambda period, known, all_rows: period / 2 <= all_rows - known),
+            _within(lambda period, known, all_rows: period <= all_rows / 2),
         ),
         Mistake(
-            "half a turn in the known rows is enough",
-            "A bend can look like half a turn. When has a hand come back to where it was?",
+            "part of a turn in the known rows is enough",
+            "A hand that has been on every side need not be back where it was.",
+            *map(_visits, (3, 4, 6, 8, 12, 24)),
+            _changes_sign_twice,
+            _by_steps_of(lambda hand, known: _turns(hand[:known]) >= 0.5),
+            _by_steps_of(lambda hand, known: _turns(hand[:known]) >= 0.75),
+            _by_steps_of(lambda hand, known: _turns(hand[:known]) >= 0.9),
+            _by_steps_of(lambda hand, known: _turns(hand[:known]) >= 0.95),
             _within(lambda period, known, all_rows: period / 2 <= known),
+            _within(lambda period, known, all_rows: 0.75 * period <= known),
+            _within(lambda period, known, all_rows: 0.9 * period <= known),
+            _within(lambda period, known, all_rows: 0.95 * period <= known),
         ),
         Mistake(
             "hands are left out that came round once, but not twice",
-            "A hand of the real table turns in 147 rows, and 255 are known. It keeps to its "
-            "forecasts. Is it to be lost?",
+            "What of a hand that came round once and a half? How often must a hand come round to "
+            "show its period?",
+            _by_steps_of(lambda hand, known: _turns(hand[:known]) >= 2),
+            _by_steps_of(lambda hand, known: _turns(hand[:known]) >= 3),
             _within(lambda period, known, all_rows: 2 * period <= known),
         ),
         Mistake(
@@ -676,20 +998,22 @@ check_counts = Check(
             _within(lambda period, known, all_rows: period <= 200),
             _within(lambda period, known, all_rows: period < 160),
             _within(lambda period, known, all_rows: period <= 100),
-            _within(lambda period, known, all_rows: period <= 400),
+            _by_steps_of(lambda hand, known: _turns(hand[:255]) >= 1),
+            lambda hand, period, known: _passes(hand[255:], period) and _turns(hand[:255]) >= 1,
             lambda hand, period, known: _passes(hand[255:], period) and period <= 255,
-            lambda hand, period, known: _passes(hand[255:], period) and period <= known,
+            *_both_ways(lambda hand, period, known: _passes(hand[255:], period)),
         ),
         Mistake(
-            "the hands that count are those that have not come round",
-            "Which period is the longer: that of a hand that came round in the known rows, or that "
-            "of one that did not?",
+            "the hands that are believed are those that have not come round",
+            "Which hand shows the fit more: one that came round in the known rows, or one that did "
+            "not?",
+            _by_steps_of(lambda hand, known: _turns(hand[:known]) < 1),
             _within(lambda period, known, all_rows: period >= known),
         ),
         Mistake(
-            "the hands that count are those that miss",
+            "the hands that are believed are those that miss",
             "Does a hand pass if its worst miss is above 0.2, or below?",
-            lambda hand, period, known: not _passes(hand[known:], period) and period <= known,
+            *_both_ways(lambda hand, period, known: not _passes(hand[known:], period)),
         ),
         Mistake(
             "this is a miss, not a verdict",
@@ -698,11 +1022,14 @@ check_counts = Check(
         ),
     ],
     hints=(
-        "Print the periods of the hands that pass beside 255, the number of rows that are known.",
-        "None of them came round in those rows, so what the fit saw was a bend. Ask for a turn.",
-        "The largest miss of hand[known:] is below 0.2, and the period is at most `known`.",
+        "A bend is not yet a turn. Follow a passing hand of the smooth table along its known rows, "
+        "and one of the real table. Which comes back to where it was?",
+        "No hand of the smooth table that passes came round: the fit saw a bend. How far has a "
+        "hand turned in the known rows? `steps`, in *One turn*, has each step's angle.",
+        "The largest miss of hand[known:] is below 0.2, and the angles of hand[1:known] / "
+        "hand[: known - 1] add up to 2π or more.",
     ),
-    rules=[Without((_counts, _passes))],
+    rules=[Without((_believable, _passes, _turns))],
     seconds=30.0,
 )
 

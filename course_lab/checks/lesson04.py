@@ -425,7 +425,7 @@ check_shaw = _PlainCheck(
         ),
         Mistake(
             "row 0 of the table is used for offset 0",
-            "The table begins at offset −k. Which row is the query's own position?",
+            "Which row of the table belongs to the query's own position?",
             _without_plus_k,
             raises=r"index -\d+ is out of bounds for dimension 1",
         ),
@@ -529,7 +529,7 @@ check_shaw = _PlainCheck(
         ),
         Mistake(
             "row 0 of the table is used for offset 0",
-            "The table begins at offset −k. Which row is the query's own position?",
+            "Which row of the table belongs to the query's own position?",
             _by_row(lambda offsets, k: offsets.clamp(-k, k)),
         ),
         Mistake(
@@ -652,13 +652,13 @@ check_shaw = _PlainCheck(
         Without((shaw_scores, skew, toeplitz, _shaw_from_scratch)),
         Without(
             (torch.vmap,),
-            why="What it makes is out of sight: the large tensor may be among it. Which product of "
-            "two PyTorch tensors holds all numbers that you need?",
+            why="What it makes is out of sight: the large tensor may be among it. How large is the "
+            "largest tensor of yours, if you write vmap's axis out?",
         ),
         Without(
             operations=LEAVES_TORCH,
             why="That leaves PyTorch, and the size of what is made there is out of sight. Which "
-            "product of two PyTorch tensors holds all numbers that you need?",
+            "operation of PyTorch does the same?",
         ),
         NoLoops((randn(6, 4), randn(3, 4)), (randn(20, 24), randn(13, 24))),  # some are clipped
         NoLoops((randn(3, 4), randn(9, 4)), (randn(9, 24), randn(33, 24))),  # none is
@@ -931,16 +931,19 @@ def _all_keys(slopes: Tensor, n: int) -> Tensor:
 
 
 def _in_turn(
-    backwards: bool = False, scaled: bool = True, kept: int = -1
+    backwards: bool = False, scaled: bool = True, kept: int = -1, crossed: bool = False
 ) -> Callable[[Tensor, int], Tensor]:
-    """Return an answer in which one head after another cancels one key, and then is left alone."""
+    """Return an answer in which one head after another cancels one key, and then is left alone.
+
+    ``crossed``: the last of these heads cancels key 0.
+    """
 
     def answer(slopes: Tensor, n: int) -> Tensor:
         weights, heads = _last_weights(slopes, n), len(slopes)
         factors = torch.zeros_like(slopes)
         factors[kept] = 1
         cancelling = [head for head in range(heads) if head != kept % heads]
-        steps = list(zip(cancelling, range(heads - 1), strict=True))
+        steps = list(zip(cancelling[:: -1 if crossed else 1], range(heads - 1), strict=True))
         for head, key in reversed(steps) if backwards else steps:
             factors[head] -= (factors @ weights)[key] / weights[head, key]
         return factors / (factors @ weights[:, heads - 1]) if scaled else factors
@@ -969,6 +972,11 @@ def _one_ratio(of_all: bool, scaled: bool) -> Callable[[Tensor, int], Tensor]:
 def _for_two_heads(slopes: Tensor, n: int) -> Tensor:
     first, second = slopes
     return _single_out(torch.stack([first, second]), n)
+
+
+def _two_factors(slopes: Tensor, n: int) -> Tensor:
+    weights = _last_weights(slopes[:2], n)
+    return _row(-(weights[-1, 0] / weights[0, 0]).item(), 1.0)
 
 
 def _what_single_out_lacks(answer: Tensor, slopes: Tensor, n: int) -> str:
@@ -1001,9 +1009,15 @@ def _what_single_out_lacks(answer: Tensor, slopes: Tensor, n: int) -> str:
             return sums_text + (
                 "How many digits has float32, and in which dtype do you compute and return them?"
             )
+        if not difference(answer, _of_float32_weights(slopes, n)):
+            return sums_text + (
+                "These are exact for weights with the digits of float32. Print the dtype of your "
+                "distances, and of `slopes[0] * distance`: what do they make of a float64 slope?"
+            )
         return sums_text + (
-            "By how much does a product such as AᵀA, or a cut-off such as rcond, worsen such a "
-            "system? And does anything on the way have the digits of float32?"
+            "Has everything on the way the digits of float64, and what is the dtype of "
+            "`slopes[0] * distance`? If that is float64, too: by how much does a product such as "
+            "AᵀA, or a cut-off such as rcond, worsen such a system?"
         )
     if answer.abs().max() > 1e4 * right.abs().max():
         return sums_text + (
@@ -1022,7 +1036,19 @@ def _what_single_out_lacks(answer: Tensor, slopes: Tensor, n: int) -> str:
             "change, and steps are slow. With as many equations as unknowns, what solves them at "
             "once?"
         )
+    if len(slopes) > 2:  # a case of two heads comes first, and was right
+        return sums_text + (
+            f"Your factors of two heads are right. With {len(slopes)}, several keys have to be 0 "
+            "at the same time: which of your steps undoes what another has done?"
+        )
     return sums_text + "What should it be at each?"
+
+
+def _of_float32_weights(slopes: Tensor, n: int) -> Tensor:
+    """The factors of weights in float32, as a head at a time has them with distances in float32."""
+    distances = torch.arange(n - 1, -1, -1.0)
+    weights = torch.stack([(slope * distances).softmax(0) for slope in slopes])
+    return _factors(weights[:, : len(slopes)].double())
 
 
 def _approached(answer: Tensor, right: Tensor, weights: Tensor) -> bool:
@@ -1235,6 +1261,23 @@ check_single_out = Check(
             lambda slopes, n: _single_out(slopes, n) / _single_out(slopes, n).sum(),
         ),
         Mistake(
+            "key 0 alone is cancelled",
+            "With three heads, what is left of the sum at key 1? And is it 1 where it should be?",
+            _key_0_alone(),
+            _key_0_alone(shared=False),
+            _key_0_alone(_gentlest),
+            _key_0_alone(_gentlest, shared=False),
+            _key_0_alone(scaled_at=lambda heads: heads - 1),
+            _key_0_alone(scaled_at=lambda heads: min(heads - 1, 1)),
+            _key_0_alone(shared=False, scaled_at=lambda heads: heads - 1),
+            _key_0_alone(_gentlest, scaled_at=lambda heads: heads - 1),
+            _first_head_cancels(scaled=True),
+            _first_head_cancels(scaled=False),
+            _in_a_chain,
+            _last_pair(scaled=True),
+            _last_pair(scaled=False),
+        ),
+        Mistake(
             "the factors are scaled",
             "What is the sum at key heads − 1 with your factors?",
             lambda slopes, n: _single_out(slopes, n) / _single_out(slopes, n)[0],
@@ -1250,6 +1293,12 @@ check_single_out = Check(
             "only the first two heads are used",
             "Two factors make 0 at key 0. How many keys have to be 0 with three heads?",
             _two_heads_alone,
+        ),
+        Mistake(
+            "these are two factors, as for two heads",
+            "They make 0 at key 0. What is the sum at key 1 with two heads? And with three, how "
+            "many keys have to be 0?",
+            _two_factors,
         ),
         Mistake(
             "these are two factors, whatever the slopes",
@@ -1269,23 +1318,6 @@ check_single_out = Check(
             _two_heads_of(0, -1),
         ),
         Mistake(
-            "key 0 alone is cancelled",
-            "With three heads, what is left of the sum at key 1? And is it 1 where it should be?",
-            _key_0_alone(),
-            _key_0_alone(shared=False),
-            _key_0_alone(_gentlest),
-            _key_0_alone(_gentlest, shared=False),
-            _key_0_alone(scaled_at=lambda heads: heads - 1),
-            _key_0_alone(scaled_at=lambda heads: min(heads - 1, 1)),
-            _key_0_alone(shared=False, scaled_at=lambda heads: heads - 1),
-            _key_0_alone(_gentlest, scaled_at=lambda heads: heads - 1),
-            _first_head_cancels(scaled=True),
-            _first_head_cancels(scaled=False),
-            _in_a_chain,
-            _last_pair(scaled=True),
-            _last_pair(scaled=False),
-        ),
-        Mistake(
             "one key after another is cancelled",
             "With three heads, and key 1 cancelled last: what has that done to the sum at key "
             "0? Which conditions have to hold at the same time?",
@@ -1295,6 +1327,11 @@ check_single_out = Check(
             _in_turn(backwards=True, scaled=False),
             _in_turn(kept=0),
             _in_turn(kept=0, scaled=False),
+            *(
+                _in_turn(backwards, kept=kept, crossed=True)
+                for backwards in (False, True)
+                for kept in (-1, 0)
+            ),
         ),
         Mistake(
             "all heads but one share a factor",
@@ -1418,6 +1455,17 @@ check_single_out = Check(
             raises="must have at least 2 dimensions",
         ),
         Mistake(
+            "with left=False the unknowns stand in rows",
+            "`left=False` solves XA = B: X and B have their numbers in rows there. What shape has "
+            "your B, and which of A and A.T is then the matrix?",
+            lambda slopes, n: torch.linalg.solve(
+                _first_weights(slopes, n),
+                torch.eye(len(slopes), dtype=slopes.dtype)[-1],
+                left=False,
+            ),
+            raises="for the equation XA = B|not supported for left=False",
+        ),
+        Mistake(
             "the weights are means over queries",
             "Of which query is the sum asked for, and over how many queries is your mean?",
             _of_mean_weights,
@@ -1513,7 +1561,7 @@ check_single_out = Check(
         "The weights are a softmax over n distances, from n − 1 down to 0. torch.linalg.solve "
         "takes a square matrix, a row for each equation, and what the equations should give.",
     ),
-    rules=[Without((_single_out,))],
+    rules=[Without((_single_out, best_readout))],
     judge=_what_single_out_lacks,
     if_slow="Is there a loop that never ends, or one that approaches the factors in steps? With as "
     "many equations as unknowns, what solves them at once?",

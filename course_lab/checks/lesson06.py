@@ -321,8 +321,13 @@ check_alibi = Check(
         ),
         Mistake(
             "the query is left out",
-            "Does your answer know where the query stands? Is every query as far from key 0?",
+            "Under a causal mask this gives ALiBi's weights: softmax drops what a row shares. But "
+            "what does a key 0 steps away cost here, and a key later than the query?",
             _without_the_query,
+        ),
+        Mistake(
+            "the query is left out, and the farthest key is cheapest",
+            "Does your answer know where the query stands? Is every query as far from key 0?",
             lambda n_heads, q_pos, k_pos: -_without_the_query(n_heads, q_pos, k_pos),
         ),
         Mistake(

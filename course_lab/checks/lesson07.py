@@ -40,7 +40,7 @@ def telling_loss_of(block: Tensor) -> LossOf:
     def telling_loss(tokens: Tensor, targets: Tensor) -> Tensor:
         """Losses (n,), each with its place in the window, the window's first byte and its target.
 
-        So :func:`_origin` can say where a loss comes from.
+        The fraction has the window's length. So :func:`_origin` can say where a loss comes from.
         """
         if tokens.ndim != 1 or tokens.shape != targets.shape:
             is_last = tokens.ndim == 1 and len(tokens) > 0 and _ends_with(block, tokens)
@@ -50,7 +50,8 @@ def telling_loss_of(block: Tensor) -> LossOf:
                 + (", where tokens end with the block" if is_last else "")
             )
         places = torch.arange(len(tokens))
-        return ((places * CODES + tokens[:1]) * CODES + targets).float()
+        whole = (places * CODES + tokens[:1]) * CODES + targets
+        return whole.float() + len(tokens) / CODES  # exact: places are fewer than 64
 
     return telling_loss
 
@@ -71,6 +72,7 @@ class Origin(NamedTuple):
     start: int  # of the window
     place: int
     target: int
+    length: int  # of the window
 
     @property
     def byte(self) -> int:
@@ -81,13 +83,14 @@ class Origin(NamedTuple):
 def _origin(loss: float, block: Tensor) -> Origin | None:
     """Return where a loss of :func:`telling_loss_of` comes from; None if from none."""
     index = {code: place for place, code in enumerate(block.tolist())}
-    if not math.isfinite(loss) or loss != int(loss) or loss < 0:
+    if not math.isfinite(loss) or loss < 0:
         return None
+    length = (loss - int(loss)) * CODES
     rest, target = divmod(int(loss), CODES)
     place, first = divmod(rest, CODES)
-    if first not in index or target not in index:
+    if first not in index or target not in index or length != int(length) or place >= length:
         return None
-    return Origin(index[first], place, index[target])
+    return Origin(index[first], place, index[target], int(length))
 
 
 def _windows(
@@ -255,7 +258,8 @@ def _what_differs(answer: Any, loss_of: LossOf, block: Tensor, n: int) -> str:
     if answer.ndim == 0:
         return text
     half = n // 2
-    if not difference(answer, right, any_dtype=True):
+    rounded = right if answer.is_floating_point() else right.to(answer.dtype)
+    if not difference(answer, rounded, any_dtype=True):
         return text if answer.is_floating_point() else f"{text} {WHOLE_NUMBERS}"
     if not len(answer):
         return f"your result is empty, expected {len(right)} losses. Which of a window's are left?"
@@ -299,8 +303,8 @@ def _wrong_origin(own: Origin, half: int, n: int, wanted: Origin | None) -> str:
             f"is the loss of {window}; its target is byte {own.target} of the block. Which byte "
             "follows it?"
         )
-    if own.place >= n:
-        return f"is the loss of {window}. How many bytes has a window?"
+    if own.length != n:
+        return f"is the loss of {window}, which has {own.length} bytes. How many has a window?"
     if own.start % half:
         return (
             f"is the loss of {window}. If they start at 0 and move on by {half}, does one start "
@@ -319,9 +323,16 @@ def _wrong_origin(own: Origin, half: int, n: int, wanted: Origin | None) -> str:
 
 
 def _told_apart(answer: Any, loss_of: LossOf, block: Tensor, n: int) -> Any:
-    """A row of losses as numbers, so that a mistake is not known by the row's length alone."""
+    """A row of losses as numbers, so that a mistake is not known by the row's length alone.
+
+    After each loss comes the length of its window, which is lost in the tolerance of a comparison.
+    """
     if isinstance(answer, Tensor) and answer.ndim == 1:
-        return (1.0, *answer.tolist())  # longer than the same losses in a list
+        numbers = [1.0]  # longer than the same losses in a list
+        for loss in answer.tolist():
+            origin = _origin(loss, block)
+            numbers += [loss, float(origin.length) if origin else 0.0]
+        return tuple(numbers)
     return answer
 
 
@@ -572,6 +583,11 @@ check_sliding = Check(
             _windows(judged=lambda losses, n: losses[n // 2 + 1 :]),
         ),
         Mistake(
+            "the judged losses stand one place too early",
+            "Of a window's n losses, numbered from 0, which are the last n/2?",
+            _windows(judged=lambda losses, n: losses[n // 2 - 1 : n - 1]),
+        ),
+        Mistake(
             "each window judges a byte too many",
             "How many bytes does a window judge, and by how many does it move on?",
             _windows(judged=lambda losses, n: losses[n // 2 - 1 :]),
@@ -609,6 +625,11 @@ check_sliding = Check(
             "only the first window is judged",
             "How often does your loop run before the function returns?",
             _first_window_alone,
+        ),
+        Mistake(
+            "the windows slide by as much for every n",
+            "A window slides on by half of its length. How far is that in each case?",
+            _windows(step=lambda n: 32),
         ),
         Mistake(
             "each window gives one number, a mean",
@@ -1057,6 +1078,11 @@ def _seeds_by(one_number: Callable[[set[int]], int]) -> Callable[[list[Run]], se
     return rule
 
 
+def _once_for_each_run(runs: list[Run]) -> list[str]:
+    settings = [key for key in _differing(runs) for run in runs if run[key] != runs[0][key]]
+    return [*settings, *_too_few(_sets(runs, "encoding", "read")), *_no_cut(runs)]
+
+
 def _with_cut(rule: Callable[[list[Run]], bool]) -> Callable[[list[Run]], list[str]]:
     """Return an answer with another rule for when the simplest row is there."""
 
@@ -1085,13 +1111,16 @@ def _names(answer: Any) -> list[str] | None:
 
 
 def _flags(answer: Any, runs: list[Run]) -> Any:
-    """Which names an answer holds, as numbers; the last one counts those that are none."""
+    """How often an answer holds each name; the last one counts those that are none."""
     objections = _names(answer)
     if objections is None:
         return answer
     names = [*sorted(runs[0]), "cut"]
     unknown = sum(name not in names for name in objections)
-    return torch.tensor([float(name in objections) for name in names] + [float(unknown)])
+    return torch.tensor([float(objections.count(name)) for name in names] + [float(unknown)])
+
+
+REPEATED = "each name is wanted once, and yours come more than once"
 
 
 def _judged(answer: Any, runs: list[Run]) -> str:
@@ -1107,6 +1136,8 @@ def _judged(answer: Any, runs: list[Run]) -> str:
     right, named = set(_objections(runs)), set(objections)
     parts = [_missed(right - named, runs)] if right - named else []
     parts += [_unfounded(name, runs) for name in sorted(named - right)[:3]]
+    if not parts and len(objections) > len(named):
+        parts = [REPEATED]
     return f"{'. '.join(parts)}." if parts else ""
 
 
@@ -1175,6 +1206,11 @@ check_objections = Check(
             _with_seeds(_seeds_at(lambda lengths: (lengths[0], lengths[-1]))),
             _with_seeds(_seeds_at(lambda lengths: lengths[:1])),
             _with_seeds(_seeds_at(lambda lengths: lengths[-1:])),
+        ),
+        Mistake(
+            "a name comes more than once",
+            "A difference is found. Where does your loop go on then?",
+            _once_for_each_run,
         ),
         Mistake(
             "values are compared with `is`",
@@ -1246,7 +1282,7 @@ check_objections = Check(
             _with_keys(lambda runs: _differing(runs, ())),
         ),
         Mistake(
-            "it expects the values of the first table",
+            "it objects to a fair table",
             "Others train all of their models for 2,400 steps. Is their table unfair?",
             _with_keys(_unlike_the_first_table),
         ),
@@ -1290,17 +1326,17 @@ check_objections = Check(
             for count in (2, 3, 4, 5)
         ),
         Mistake(
-            "it only knows the keys of the first table",
+            "a setting of another table gets past it",
             "What if the next table's runs have a key of which yours never heard?",
             _with_keys(lambda runs: _differing(runs) & set(USUAL)),
         ),
         Mistake(
-            "it looks at one column of the table only",
+            "some unfair tables get past it",
             "A run belongs to an encoding and a length. Which lengths does your function look at?",
             _at_64,
         ),
         Mistake(
-            "it compares within each length only",
+            "a table whose columns were made in two ways gets past it",
             "A rise is a difference of two columns. May they have been read in two ways?",
             _with_keys(_in_each_column),
             _with_keys(_judged_in_each_column),
@@ -1444,7 +1480,7 @@ check_objections = Check(
         ),
         Mistake(
             "one seed is enough if it is the same for all",
-            "You compare the seeds. Do you count them too?",
+            "A table where all rows have one seed, the same: what does the rule say of it?",
             _with_seeds(
                 lambda runs: set() if _all_alike(_sets(runs, "encoding", "read")) else {"seed"}
             ),
@@ -1486,7 +1522,7 @@ check_objections = Check(
             ),
         ),
         Mistake(
-            "it compares the first place of the table with the last only",
+            "unlike seeds get past it",
             "What about the seeds of the rows between?",
             _with_seeds(lambda runs: _too_few(_ends(_sets(runs, "encoding", "read")))),
         ),
@@ -1519,7 +1555,7 @@ check_objections = Check(
             _with_seeds(_seeds_in_order),
         ),
         Mistake(
-            "seeds of all encodings are thrown together",
+            "a row with one seed gets past it",
             "A mean is one encoding's at one length. Which runs stand behind it?",
             _with_seeds(lambda runs: {"seed"} if len({r["seed"] for r in runs}) < 3 else set()),
         ),
@@ -1535,7 +1571,7 @@ check_objections = Check(
             ),
         ),
         Mistake(
-            "seeds of all lengths are thrown together",
+            "a mean of too few seeds gets past it, if the row has more elsewhere",
             "May a mean at 1,024 have fewer seeds than the one at 64?",
             _with_seeds(lambda runs: _too_few(_sets(runs, "encoding"))),
         ),

@@ -1192,6 +1192,10 @@ def _own(positions: Tensor, _: int) -> Tensor:
     return positions
 
 
+def _held(positions: Tensor, farthest: int) -> Tensor:
+    return positions.clamp(max=farthest)
+
+
 def _at_distances(
     seeming: Callable[[Tensor, int], Tensor],
 ) -> Callable[[Tensor, Tensor, int], Tensor]:
@@ -1593,9 +1597,10 @@ check_clamped_scores = Check(
             _only_far_keys_unturned,
         ),
         Mistake(
-            "far keys stand at position `farthest`, not `farthest` back",
+            "far keys stand at position `farthest`, or at most there, not `farthest` back",
             "By which offset do your far query and key differ? Does the query's place still count?",
             _far_keys_at_farthest,
+            _far_placed(_own, _held),
         ),
         Mistake(
             "far keys are moved up for the last query only",
@@ -1768,12 +1773,12 @@ check_clamped_scores = Check(
         Mistake(
             "queries stand at `farthest` at most, keys where they are",
             "With yours, how far apart are the last query and the key of the same token?",
-            _placed(lambda positions, farthest: positions.clamp(max=farthest), _own),
+            _placed(_held, _own),
         ),
         Mistake(
             "keys stand at `farthest` at most, queries where they are",
             "With yours, how far apart are the last query and the key of the same token?",
-            _placed(_own, lambda positions, farthest: positions.clamp(max=farthest)),
+            _placed(_own, _held),
         ),
         Mistake(
             "keys are moved, the near ones too",
@@ -1941,6 +1946,11 @@ check_clamped_scores = Check(
             "Two far keys differ in content. Should their scores be the same?",
             _one_score(lambda n, farthest: farthest),
             _one_score(lambda n, farthest: n - 1),
+        ),
+        Mistake(
+            "in the far scores positions are clamped, not distances",
+            "With your far positions, how far back does the first key seem, and how far the next?",
+            _far_placed(_held, _held),
         ),
         Mistake(
             "near scores come from clamped positions",

@@ -24,7 +24,7 @@ class Recorded:
 
     def __call__(self, x: Tensor) -> Tensor:
         """Return what the function returns."""
-        self.inputs.append(x)
+        self.inputs.append(x.clone())  # a caller may write into x afterwards
         return self.function(x)
 
 
@@ -141,6 +141,14 @@ def keep(x: Tensor) -> Tensor:
     return x.clone()
 
 
+def leave_rounding(x: Tensor) -> Tensor:
+    """Equivariant but for rounding: in each row, what a sum of all rows in float32 is off by."""
+    total = torch.zeros_like(x[0])
+    for row in x:  # in the order of the rows, so that another order rounds otherwise
+        total = total + row
+    return (total.double() - x.double().sum(0)).to(x.dtype).expand_as(x).clone()
+
+
 class AttendCall(NamedTuple):
     """What one call of attend was given and what it made of it."""
 
@@ -184,16 +192,25 @@ class CausalAttend:
         return (weights @ v.double()).to(v.dtype if v.is_floating_point() else torch.float32)
 
 
-def twin(attend: CausalAttend, outputs: list[tuple[Tensor, Tensor]]) -> AttendFunction:
-    """Return a function that does the same and tells nothing else.
+class CallAndOutput(NamedTuple):
+    """What one call of attend was given and what it returned, rows as they are stored."""
 
-    It appends v and what came of it to ``outputs``, copies of both.
+    q: Tensor  # (n, e)
+    k: Tensor  # (n, e)
+    v: Tensor  # (n, m)
+    out: Tensor  # (n, m)
+
+
+def twin(order: Tensor, calls: list[CallAndOutput]) -> AttendFunction:
+    """Return causal attention over rows in this order, which tells nothing else.
+
+    It appends copies of what it was given and returned to ``calls``.
     """
-    inner = CausalAttend(attend._order)
+    inner = CausalAttend(order)
 
     def recorded(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
         out = inner(q, k, v)
-        outputs.append((v.detach().clone(), out.detach().clone()))
+        calls.append(CallAndOutput(*(rows.detach().clone() for rows in (q, k, v, out))))
         return out
 
     recorded.__name__ = "attend"
@@ -254,14 +271,14 @@ class ComesFromAttend(Rule):
     def broken(self, answer: Callable[..., Tensor], cases: Sequence[Case], seconds: float) -> str:
         """Say so where it does not."""
         for attend, x, start in cases:
-            outputs: list[tuple[Tensor, Tensor]] = []
-            result = call(answer, (twin(attend, outputs), x, start), seconds).answer
+            calls: list[CallAndOutput] = []
+            result = call(answer, (twin(attend._order, calls), x, start), seconds).answer
             if isinstance(result, BaseException):
                 return (
                     "it needs more of attend than what a call of it returns: "
                     f"{type(result).__name__} {result}."
                 )
-            first_columns = [(columns_of(v, x), out) for v, out in outputs]
+            first_columns = [(columns_of(recorded.v, x), recorded.out) for recorded in calls]
             width = x.shape[1]
             from_x = [out[:, c : c + width] for c, out in first_columns if c is not None]
             if not any(torch.allclose(out.double(), result.double()) for out in from_x):
@@ -270,3 +287,41 @@ class ComesFromAttend(Rule):
                     "q and k make it look at the word before?"
                 )
         return ""
+
+
+class AsksByItsOwnRow(Rule):
+    """What a word asks and is asked by must not depend on where other words are stored.
+
+    The function is called again with two words exchanged in storage. The queries and keys of all
+    others stay. Texts of fewer than five words are left out.
+    """
+
+    def broken(self, answer: Callable[..., Tensor], cases: Sequence[Case], seconds: float) -> str:
+        """Say so where they change."""
+        for attend, x, start in cases:
+            if len(x) < 5:
+                continue
+            in_text = attend._order.argsort()
+            swap = exchanged(len(x), int(in_text[1]), int(in_text[3]))
+            stays = swap == torch.arange(len(x))
+            before: list[CallAndOutput] = []
+            after: list[CallAndOutput] = []
+            call(answer, (twin(attend._order, before), x, start), seconds)
+            call(answer, (twin(attend._order[swap], after), x[swap], start[swap]), seconds)
+            for first, second in zip(before, after, strict=False):
+                same_queries = _alike(first.q[stays], second.q[stays])
+                if not (same_queries and _alike(first.k[stays], second.k[stays])):
+                    return (
+                        "where two words change places in storage, others ask for something else. "
+                        "Were rows sorted or compared outside attend? Make a word's q and k from "
+                        "its own row alone."
+                    )
+        return ""
+
+
+def _alike(rows: Tensor, others: Tensor) -> bool:
+    """Whether they are the same up to the rounding of sums in another order."""
+    same_shape = rows.shape == others.shape
+    return same_shape and torch.allclose(
+        rows.double(), others.double(), rtol=1e-3, atol=1e-3, equal_nan=True
+    )

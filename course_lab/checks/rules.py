@@ -38,8 +38,12 @@ class Rule(ABC):
     def broken(self, answer: Function, cases: Sequence[Case], seconds: float) -> str:
         """Say how the function breaks the rule; "" if it keeps it.
 
-        The text goes on after "the answer is right, but".
+        The text goes on after the check's ``but``, "the answer is right, but" if it has no other.
         """
+
+    def kept(self, answer: Function, cases: Sequence[Case], seconds: float) -> str:
+        """Say how well a function keeps the rule, where there is more to say than that it does."""
+        return ""
 
 
 @dataclass(frozen=True)

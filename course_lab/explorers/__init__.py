@@ -23,6 +23,7 @@ from course_lab.explorers.formulas import (
     turned_pair,
     wanted_distance,
 )
+from course_lab.explorers.four_layers import four_layers
 from course_lab.explorers.ladder import ladder
 from course_lab.explorers.ledger import ledger, ledger_rows
 from course_lab.explorers.lengths import VIEWS, lengths, measured
@@ -44,6 +45,7 @@ __all__ = [
     "distance_cost",
     "explorer_tables",
     "far_bands",
+    "four_layers",
     "frequencies",
     "hand_coordinates",
     "ladder",

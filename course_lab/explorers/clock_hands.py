@@ -6,7 +6,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from course_lab.explorers.controls import Choice, Slider
+from course_lab.explorers.controls import Choice, Slider, Tick
 from course_lab.explorers.explorer import Explorer
 from course_lab.position_table import decoys, planted_clock, position_table
 from course_utils import measures
@@ -67,12 +67,15 @@ def _data() -> dict[str, Any]:
 clock_hands = Explorer(
     "clock_hands",
     "five tables in a line-up: two are clocks",
-    "One of a table's five hands, in its plane and along its own turns, and where the turn learned "
-    "from rows 1 to 255 foretells it to be, so many of its own turns (at most 200 rows) ahead.",
+    "A table's five hands, or one hand of five tables, each along its own turns, and where the "
+    "turn learned from rows 1 to 255 foretells it to be, so many of its own turns (at most 200 "
+    "rows) ahead, with each miss if you tick it; one hand in its plane.",
     {
+        "show": Choice(("five hands of one table", "one hand of five tables")),
         "table": Choice(tuple(LINE_UP)),
-        "hand": Slider(0, 4, 2, label="hand (0 fastest)"),
         "ahead": Slider(0.25, 3, 0.5, 0.25, label="turns ahead"),
+        "hand": Slider(0, 4, 2, label="hand (0 fastest)"),
+        "misses": Tick(label="show misses"),
     },
     _data,
 )

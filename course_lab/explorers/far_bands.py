@@ -51,10 +51,11 @@ def _data() -> dict[str, Any]:
 far_bands = Explorer(
     "far_bands",
     "32 near keys and a band of 32 far ones, moved away",
-    "Find the dearest band. The nearest 32 keys and a band are seen, all others hidden. Above "
+    "Find RoPE's dearest band. The nearest 32 keys and a band are seen, all others hidden. Above "
     "where the band begins, what it costs a model trained at 64 bytes, in each of six texts: its "
-    "loss less that with the keys 32 to 63 back. Bands that were tried leave their means; a box "
-    "shows all, another where RoPE's pair 5 stands at angles that training never showed.",
+    "loss less that with the keys 32 to 63 back. A band counts as tried when it is let go, and "
+    "leaves its mean; a box shows all, another where pair 5, which turns once in 112 positions, "
+    "stands at angles that training never showed.",
     {
         "first": Slider(32, 416, 96, step=16, label="band begins"),
         "model": Choice(tuple(MODELS)),

@@ -111,13 +111,15 @@ price = Explorer(
     "a price on distance, drawn by hand",
     "Each of four heads likes one distance and charges for every step away from it: what it adds "
     "to the score, and the weights that this makes of equal scores. The score of one key, the "
-    "square, may be higher. A dashed line ends the keys that hold 95 % of the chosen head's "
-    "weight. It starts steeper than ALiBi.",
+    "square, may be higher. A circle is where a head's price is 0, the chosen head's around "
+    "those of heads that share it. A dashed line ends the keys that hold 95 % of the chosen "
+    "head's weight. It starts steeper than ALiBi.",
     {
         "head": Slider(1, 4, 1, label="head to draw"),
         "peak": Slider(0, 16, 0, label="it likes (back)"),
         "slope": Slider(1 / 256, 4.0, 2.0, ratio=True, label="price a step"),
         "higher": Slider(0.0, 5.0, 2.0, step=0.5, label="key 10 back scores higher by"),
+        "sight": Choice(("all keys", "12 keys", "3 keys"), label="in sight"),
     },
 )
 

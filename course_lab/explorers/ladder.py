@@ -5,22 +5,23 @@ from course_lab.explorers.explorer import Explorer
 
 
 def _slope(label: str, start: float) -> Slider:
-    return Slider(-6.0, 6.0, start, step=0.25, label=label)
+    return Slider(0.0, 6.0, start, step=0.25, label=label)
 
 
 ladder = Explorer(
     "ladder",
     "heads with straight biases, and what can be read out of them",
     "Each head adds its slope times the distance to the scores of nine tokens. Least squares sets "
-    "a factor for each head. How many answers are right in five tasks; the last query's weights "
-    "times these factors, and their sum; and the sums of all queries.",
+    "a factor for each head; with two heads you can set them by hand. How many answers are right "
+    "at four places; and what each query's weights, times these factors, add up to.",
     {
-        "task": Choice(("place 1", "place 0", "place 2", "place 3", "token before")),
+        "task": Choice(("place 1", "place 0", "place 2", "place 3")),
         "heads": Slider(1, 4, 2, label="heads used"),
         "first": _slope("slope, head 1", 2.0),
-        "second": _slope("slope, head 2", 2.0),
-        "third": _slope("slope, head 3", 2.0),
-        "fourth": _slope("slope, head 4", 2.0),
-        "noise": Choice(("none", "1 in 100,000", "1 in 10,000", "1 in 1,000", "1 in 100")),
+        "second": _slope("slope, head 2", 0.0),
+        "factors": Choice(("least squares", "by hand")),
+        "head_1_factor": Slider(-3.0, 3.0, 1.0, step=0.05, label="head 1's factor (head 2's is 1)"),
+        "third": _slope("slope, head 3", 3.0),
+        "fourth": _slope("slope, head 4", 5.0),
     },
 )

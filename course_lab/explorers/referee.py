@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+import pandas as pd
+import torch
+
 from course_lab import referee as runs_of
 from course_lab.explorers.controls import Choice, Tick
 from course_lab.explorers.explorer import Explorer
 from course_lab.spelling import printed
+from course_utils.results import average
 
 ORDERS = ("rise", "loss at 64", "loss at 1,024")
 TICKED = ("alibi", "kerple", "deberta", "t5", "rope")  # rows that can be replaced; one is fair
@@ -36,14 +40,41 @@ def _rows() -> dict[str, Any]:
         }
         for name in runs_of.ENCODINGS
     ]
-    return {"rows": rows, "cut": _losses(runs_of.cut_runs()), "cutName": _cut_name()}
+    return {
+        "rows": rows,
+        "cut": _losses(runs_of.cut_runs()),
+        "cutName": _cut_name(),
+        "unclear": _unclear(),
+    }
+
+
+def _unclear() -> dict[str, list[list[bool]]]:
+    """Of each order whether two rows of fair runs are not clearly apart, the row cut to 64 last."""
+    fair = [runs_of.fair_runs(name) for name in runs_of.ENCODINGS] + [runs_of.cut_runs()]
+    losses = [pd.DataFrame(row).pivot(index="seed", columns="read", values="loss") for row in fair]
+    columns = (
+        [row[1024] - row[64] for row in losses],
+        [row[64] for row in losses],
+        [row[1024] for row in losses],
+    )
+    return {
+        order: [[_is_unclear(row - other) for other in rows] for row in rows]
+        for order, rows in zip(ORDERS, columns, strict=True)
+    }
+
+
+def _is_unclear(differences: pd.Series) -> bool:
+    """Whether the interval of the mean over seeds holds 0."""
+    mean = average(torch.tensor(differences.to_list()))
+    return not mean.above() and not mean.below()
 
 
 referee = Explorer(
     "referee",
     "a table of results, and what is left of its ranking",
     "Left the order in which the table was published, right the order once the ticked rows have "
-    "been replaced by fair runs. Row 1 has the lowest number. Tick until no objection is left.",
+    "been replaced by fair runs. Row 1 has the lowest number; a bar joins neighbours of fair runs "
+    "that three seeds cannot order. Tick until no objection is left.",
     {
         "order": Choice(ORDERS, label="ranked by"),
         **{name: Tick(label=f"mend {printed(name)}") for name in TICKED},

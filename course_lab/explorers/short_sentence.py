@@ -22,7 +22,8 @@ from course_utils.encodings.functional import (
 )
 
 WORDS = list(CAT_ON_MAT)
-CAT = 1  # its place
+CAT, NEAR, FAR = 1, 0, 4  # the places of "cat" and of both "the"
+DRAWINGS = 20  # of the random words, in the explorer
 D_MODEL = 32
 WIDTH, MOST_WORDS = 16, 9  # of the sentence whose words move; its JavaScript cuts longer ones
 
@@ -33,31 +34,49 @@ def sentence_attention(causal: bool = False) -> MultiHeadAttention:
         return MultiHeadAttention(WIDTH, 1, causal=causal)
 
 
+def drawings(count: int) -> Float[Tensor, "drawing words d_model"]:
+    """Return random words for the sentence, the first those of :func:`word_vectors`.
+
+    Both "the" are one vector in each drawing. Numbers have three decimals.
+    """
+    generator = torch.Generator().manual_seed(2)
+    drawn = torch.randn(count, len(WORDS), D_MODEL, generator=generator)
+    drawn[:, FAR] = drawn[:, NEAR]
+    drawn[0] = word_vectors(WORDS, D_MODEL)
+    return drawn.double().round(decimals=3)
+
+
 def through_doors(
-    embed: float = 0.0, rotate: float = 0.0, bias: float = 0.0, values: float = 0.0
-) -> tuple[Float[Tensor, " words"], Float[Tensor, " words"]]:
-    """Attention of "cat" over the sentence, with each door open by so much.
+    words: Float[Tensor, "... words d_model"],
+    embed: float = 0.0,
+    rotate: float = 0.0,
+    bias: float = 0.0,
+    values: float = 0.0,
+) -> tuple[Float[Tensor, "... words"], Float[Tensor, "... words"]]:
+    """Attention of "cat" over sentences of these vectors, with each door open by so much.
 
     Door 1 adds the sinusoidal rows, door 2 turns by RoPE's angles, door 3 charges for the distance
     as ALiBi does, door 4 adds the offset to all values; each times its number.
 
     Returns:
-        The weights, and the first number of what each word adds to the sum, both of shape (words,).
+        The weights, and the first number of what each word adds to the sum, both of shape
+        (..., words).
     """
     places = torch.arange(len(WORDS), dtype=torch.float64)
-    inputs = word_vectors(WORDS, D_MODEL).double() + embed * sinusoidal_table(places, D_MODEL)
+    inputs = words.double() + embed * sinusoidal_table(places, D_MODEL)
     turned = apply_rope(inputs, rope_angles(rotate * places, rope_frequencies(D_MODEL).double()))
     offsets = places - places[CAT]
-    weights = (turned @ turned[CAT] / D_MODEL - bias * offsets.abs()).softmax(0)
-    return weights, weights * (inputs[:, 0] + values * offsets)
+    scores = (turned @ turned[..., CAT, :, None])[..., 0] / D_MODEL
+    weights = (scores - bias * offsets.abs()).softmax(-1)
+    return weights, weights * (inputs[..., 0] + values * offsets)
 
 
 def _word_and_place() -> dict[str, Any]:
-    """Return the words, and the vectors and angles with which positions enter."""
+    """Return the words, their drawings, and the vectors and angles with which positions enter."""
     places = torch.arange(len(WORDS), dtype=torch.float64)
     return {
         "words": WORDS,
-        "vectors": word_vectors(WORDS, D_MODEL).double().tolist(),
+        "drawings": drawings(DRAWINGS).tolist(),
         "table": sinusoidal_table(places, D_MODEL).tolist(),
         "speeds": rope_frequencies(D_MODEL).double().tolist(),
     }
@@ -81,12 +100,14 @@ def _matrices(scale: float) -> dict[str, Any]:
 doors = Explorer(
     "doors",
     "attention of “cat” over a sentence, through four doors",
-    "Two bars for each word: the attention that “cat” gives it, and what it brings to the sum. "
-    "With all doors shut the two “the” are alike in both.",
+    "Two bars for each word: the attention that “cat” gives it, and what it adds to the sum. With "
+    "all doors shut the two “the” are alike in both. A dot for each of 20 drawings of the random "
+    "words says by how much the nearer “the” gets more.",
     {
         name: Slider(0.0, 1.0, 0.0, step=0.05, label=f"{number} {name}")
         for number, name in enumerate(DOORS, 1)
-    },
+    }
+    | {"drawing": Slider(0, DRAWINGS - 1, 0, label="drawing of the random words")},
     _word_and_place,
 )
 

@@ -38,8 +38,8 @@ class Prediction:
 
     The box records an answer as soon as it is picked or typed. Once :meth:`reveal` has run, the box
     has the verdict too, and keeps it up to date. At a front end, who has not guessed is told to
-    guess, once in each cell up to the answer and its pictures, in place of what it shows; the guess
-    then opens it. ``name`` says which guess is missing where a cell asks for several.
+    guess, once, in place of what the cells up to the answer and its pictures show; the guess then
+    opens it. ``name`` says which guess is missing where a cell asks for several.
     """
 
     def __init__(self, box: Question, name: str = "") -> None:
@@ -95,7 +95,7 @@ class Prediction:
             said, colour = f"✓ You said: {self.answer}.", RIGHT
         else:
             said, colour = f"✗ You said: {self.answer}.", OTHER
-        as_html = card(f"{bold(said, colour)} {inline(measured)}", edge=colour)
+        as_html = card(inline(measured), edge=colour)  # the box has the guess, and judges it
         return {"text/plain": f"{said} {measured}", "text/html": as_html}
 
     def judge(self, right_answer: Any) -> None:

@@ -48,7 +48,8 @@ class Held(NamedTuple):
 
     questions: Sequence[Question]  # which it waits for
     outputs: Sequence[dict[str, Any]]
-    places: Sequence[Any]  # an output of the cell for each of them: the first has the note
+    places: Sequence[Any]  # an output of the cell for each of them
+    has_note: bool  # the first of them has it
 
 
 class Printed(io.TextIOBase):
@@ -110,7 +111,8 @@ class Seal:
         """A guess was made: show what waited for nothing else, and say what the rest waits for."""
         for held in list(self._held):
             if any(question.waits for question in held.questions):
-                held.places[0].update(_note(held.questions), raw=True)
+                if held.has_note:
+                    held.places[0].update(_note(held.questions), raw=True)
                 continue
             for question in held.questions:
                 question.repeat_guess()
@@ -128,13 +130,15 @@ class Seal:
             self._hold(shell)
 
     def end(self) -> None:
-        """A cell ends: a note stands in place of what was held back."""
+        """A cell ends: a note, once for a question, stands in place of what was held back."""
         if self._let_go and (outputs := self._let_go()):
-            shown = [_note(self._questions), *[EMPTY] * (len(outputs) - 1)]
+            has_note = all(held.questions is not self._questions for held in self._held)
+            first = _note(self._questions) if has_note else EMPTY
+            shown = [first, *[EMPTY] * (len(outputs) - 1)]
             places = [
                 IPython.display.display(bundle, raw=True, display_id=True) for bundle in shown
             ]
-            self._held.append(Held(self._questions, outputs, places))
+            self._held.append(Held(self._questions, outputs, places, has_note))
 
     def _hold(self, shell: Any) -> None:
         displayed = capture_output(stdout=False, stderr=False)
@@ -161,7 +165,8 @@ def missing(questions: Iterable[Question]) -> str:
 
 def _label(question: Question) -> str:
     asked = textwrap.shorten(question.question, ASKED, placeholder=" …")
-    return question.name or f"“{asked}”"
+    inner = asked.replace("“", "‘").replace("”", "’")  # quotes within quotes
+    return question.name or f"“{inner}”"
 
 
 def is_watched() -> bool:

@@ -16,11 +16,15 @@ GAP = 26  # pixels at 80 dots an inch from the axes to the names, for the leadin
 class LineEnds(Artist):
     """The names of curves, right of the axes, each beside the end of its curve.
 
-    They are placed when the figure is drawn: lessons set limits and scales after the curves.
+    They are placed when the figure is drawn: lessons set limits and scales after the curves. Two
+    names are at least ``spacing`` heights of a name apart.
     """
 
-    def __init__(self, ax: Axes, curves: Sequence[Line2D], names: Sequence[str]) -> None:
+    def __init__(
+        self, ax: Axes, curves: Sequence[Line2D], names: Sequence[str], spacing: float = 0.95
+    ) -> None:
         super().__init__()
+        self.spacing = spacing
         self.curves = list(curves)
         self.names = [
             ax.text(0, 0, name, color="0.15", fontsize=10, va="center", clip_on=False)
@@ -44,7 +48,8 @@ class LineEnds(Artist):
         assert ax is not None
         box, scale = ax.get_window_extent(renderer), ax.figure.dpi / 80
         ends = [_end(curve, box) for curve in self.curves]
-        height = max(name.get_window_extent(renderer).height for name in self.names) * 0.95
+        height = max(name.get_window_extent(renderer).height for name in self.names)
+        height *= self.spacing
         upwards = sorted(range(len(ends)), key=lambda number: ends[number][1])
         desired = np.array([ends[number][1] for number in upwards])
         left = box.x1 + GAP * scale

@@ -28,11 +28,11 @@ device = course_lab.start()
 # %% [markdown]
 # ## Does training find the count?
 #
-# Behind a causal mask, a start mark's share is $1/(p + 1)$ if all weights are even. In lesson 01 an
-# untrained head counts one word, repeated; different words get different weights, and so uneven
+# Behind a causal mask, a start token's share is $1/(p + 1)$ if all weights are even. In lesson 01
+# an untrained head counts one word, repeated; different words get different weights, and so uneven
 # steps. Does a trained model count? We train one causal layer on *random words* to say the place of
-# each, in texts of 64 tokens. The first token is a start mark. We train it also without the mark,
-# and without the mask.
+# each, in texts of 64 tokens. The first token is a start token. We train it also without it, and
+# without the mask.
 
 # %%
 import torch
@@ -71,7 +71,11 @@ def train_reader(causal, mark, seed):
 
 
 # %%
-kinds = {"mask, start mark": (True, True), "mask only": (True, False), "mark only": (False, True)}
+kinds = {
+    "mask, start token": (True, True),
+    "mask only": (True, False),
+    "start token only": (False, True),
+}
 readers = {name: [train_reader(*kind, seed) for seed in SEEDS] for name, kind in kinds.items()}
 
 # %% tags=["plumbing"]
@@ -84,7 +88,7 @@ readings, errors = {}, {}
 for name, kind in kinds.items():
     outputs = [read(random_words(kind[1])).cpu() for read in readers[name]]
     readings[name] = torch.cat(outputs).mean(0)
-    misses = [(output - goal)[:, 1:].abs() for output in outputs]  # place 0 is the mark
+    misses = [(output - goal)[:, 1:].abs() for output in outputs]  # place 0 is the start token
     errors[name] = [miss.mean().item() for miss in misses]
     print(f"{name:17} mean error {min(errors[name]):4.1f} to {max(errors[name]):4.1f} places")
 constant = (goal[1:] - goal[1:].mean()).abs().mean().item()
@@ -100,9 +104,9 @@ plots.lines(
 ax.plot([0, length - 1], [0, length - 1], color="0.5", linewidth=1)
 plots.show(
     fig,
-    "With a causal mask and a start mark the places read follow the diagonal. With the mask "
+    "With a causal mask and a start token the places read follow the diagonal. With the mask "
     f"only they rise too, but bend: {readings['mask only'][60]:.0f} at 60. Without a mask they are "
-    "right for the start mark and near the middle for all other tokens.",
+    "right for the start token and near the middle for all other tokens.",
 )
 
 # %% [markdown]
@@ -115,14 +119,15 @@ plots.show(
 
 # %%
 guess = widgets.predict_number(
-    "A second start mark stands at place 20. Which place does the model read at place 41?", "places"
+    "A second start token stands at place 20. Which place does the model read at place 41?",
+    "places",
 )
 
 # %%
 torch.manual_seed(0)
 two_marks = random_words(mark=True)
 two_marks[:, 20] = 0
-mean_read = torch.cat([read(two_marks).cpu() for read in readers["mask, start mark"]]).mean(0)
+mean_read = torch.cat([read(two_marks).cpu() for read in readers["mask, start token"]]).mean(0)
 for p in (10, 21, 31, 41, 61):
     share = (1 + (p >= 20)) / (p + 1)
     print(
@@ -434,7 +439,8 @@ if encoder is not None:
     ax.plot(cosines[1], rows, "D", label="the same vector at every place")
     ax.set_yticks(rows, [" / ".join(pair) for pair in swaps], fontsize=9)
     ax.set(ylim=(5.5, -0.5), xlim=(0.8, 1.005), xlabel="cosine of the two sentences")
-    fig.legend(loc="outside upper center", ncols=2)
+    ax.set_xticks([0.8, 0.9, 1.0])
+    fig.legend(loc="outside upper center")
     described = "; ".join(
         f"{' / '.join(pair)}: {own:.3f} and {equal:.3f}"
         for pair, own, equal in zip(swaps, *cosines, strict=True)

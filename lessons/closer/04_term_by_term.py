@@ -399,7 +399,7 @@ myths = Myths(
             "stands. Place 0: one layer of two heads, 150 steps; place 3: two layers of Shaw's, "
             "1,500 steps. Yardstick: solved is 98 % right in each of 3 seeds; one solved task "
             "refutes it",
-            evidence="trained here",
+            evidence="shipped results",
             seeds=3,
         ),
         "C31": Claim(

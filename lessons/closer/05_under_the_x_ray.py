@@ -295,7 +295,7 @@ from matplotlib.colors import to_rgb
 many = int((by_distance.sum(1) > 0.5).sum())
 print(f"In {many} of 270 heads distance explains more than half.")
 guess.reveal("fewer than 90" if many < 90 else "90 to 180" if many <= 180 else "more than 180")
-fig = plt.figure(figsize=(9.5, 8))
+fig = plt.figure(figsize=(5.8, 7.5))
 top_ax, ax = fig.subplots(2, 1, sharex=True, height_ratios=[1, 3])
 orange, blue = (torch.tensor(to_rgb(ink)) for ink in ("#de6e00", "#005caa"))
 parts = torch.stack([by_distance, by_content]).clamp(min=0).float()[..., None]  # (2, 270, 32, 1)
@@ -312,8 +312,8 @@ for name, column, shift, colour in (
 top_ax.plot([], [], ".", color="0.1", label="the same, pairs shuffled")
 for axis in (top_ax, ax):
     axis.axvline(19.5, color="0.3", linewidth=1.2, linestyle=(0, (4, 3)))
-top_ax.text(19.7, 8.4, "no whole turn in 8,192 tokens →", fontsize=9, color="0.3")
-top_ax.set(ylim=(-0.6, 9.4), ylabel="mean share (%)", title="X-ray of SmolLM2: 270 heads, 32 pairs")
+top_ax.text(19.9, 11.6, "no whole turn in\n8,192 tokens →", fontsize=9, color="0.3", va="top")
+top_ax.set(ylim=(-0.6, 12), ylabel="mean share (%)", title="X-ray of SmolLM2: 270 heads, 32 pairs")
 top_ax.legend(loc="upper left")
 ax.set(ylabel="head, those that go by distance on top", xlabel="pair; below it, tokens a turn")
 turn = 2 * torch.pi / speeds

@@ -433,9 +433,22 @@ plots.show(
 # bag, or not at all. A causal mask allows more (lesson 01), and after ten times the steps NoPE's
 # loss at 64 is 1.24 and 1.16, in two runs ([other recipes](07_other_recipes.ipynb)).
 #
-# The lesson's counts gained about 0.09 nats from a memory of 1,536 bytes instead of 48. Is it this
-# text that pays, or any part of the manual? Here the last 64 bytes stay, and 4,032 bytes of a
-# distant part stand in for those further back.
+# The lesson's counts gained about 0.09 nats from a memory of 1,536 bytes instead of 48, which had a
+# tenth of the weight. With other weights?
+
+# %%
+for weight in (0.05, 0.2):
+    short, long = (
+        table.loss(judged, 5, first=1025, cache=cache, weight=weight) for cache in (48, 1536)
+    )
+    print(f"weight {weight}: {short:.3f} with 48 bytes, {long:.3f} with 1,536")
+
+# %% [markdown]
+# **Look:** the more weight, the more a long memory gains over a short one, and the worse the short
+# one reads.
+#
+# Is it this text that pays, or any part of the manual? Here the last 64 bytes stay, and 4,032 bytes
+# of a distant part stand in for those further back.
 
 # %%
 near = [table.loss(block, 4, first=1025, cache=64) for block in judged.split(1)]

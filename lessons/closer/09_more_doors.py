@@ -183,7 +183,7 @@ rows = {f"{question}: {kind}": shares for (question, kind), shares in right.item
 figures.shares(ax, rows, ("rows of 16, as in training", "rows of 64"), guessing=0.2)
 ax.axhline(3.5, color="0.8", linewidth=1)
 ax.set_xlabel("share of right answers")
-fig.legend(loc="outside upper center", ncols=2)
+fig.legend(loc="outside upper center")
 described = "; ".join(
     f"{question}, {kind}: {shares[:, 0].mean():.1f} and {shares[:, 1].mean():.1f}"
     for (question, kind), shares in right.items()

@@ -151,7 +151,7 @@ figures.shares(ax, rows, lengths, guessing=1 / SYMBOLS)
 for border in (2.5, 5.5):
     ax.axhline(border, color="0.8", linewidth=1)
 ax.set_xlabel("share of right outputs")
-fig.legend(loc="outside upper center", ncols=2)
+fig.legend(loc="outside upper center")
 described = "; ".join(
     f"{way}, {task}: {shares[:, 0].mean():.1f} and {shares[:, 1].mean():.1f}"
     for (way, task), shares in right.items()

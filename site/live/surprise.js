@@ -6,7 +6,8 @@ const LENGTHS = [64, 128, 256, 512, 1024];
 const NARROW = matchMedia("(max-width: 40rem)").matches;
 const POINT = matchMedia("(pointer: coarse)").matches ? "Tap" : "Point at";
 const SHOWN = NARROW ? 476 : 768; // bytes of the passage that are coloured
-const STRONGEST = 4; // nats, the strongest colour
+const STRONGEST = 8; // nats, the strongest colour
+const WIDEST = 4; // nats a byte of a mean, as wide as its row
 const STRETCHED = "YaRN";
 const MOST = 768; // bytes of a reader's own text
 const MEANS = 6; // that are kept in sight
@@ -23,6 +24,13 @@ const PLAIN = 127;
 const letter = (byte) => (byte < PLAIN ? String.fromCharCode(byte)
   : byte.toString(16).toUpperCase().padStart(2, "0"));
 const glyph = (byte) => ({ 10: "↵", 32: "␣" }[byte] ?? letter(byte));
+
+// The probability of a byte that cost so many nats.
+export function percentage(loss) {
+  const share = 100 * Math.exp(-loss);
+  if (share > 99) return "over 99 %";
+  return share < 0.01 ? "under 0.01 %" : `${share.toPrecision(2)} %`;
+}
 
 function createText({ text, first, trained, ways }, _, want, status, put) {
   const before = text.slice(0, first + 1).split("\n").length; // lines
@@ -132,9 +140,9 @@ function createText({ text, first, trained, ways }, _, want, status, put) {
   // The means of this text so far, in the order in which they were asked for.
   function showResults() {
     const ofText = [...results].filter(([name]) => name.startsWith(`${version} `)).slice(-MEANS);
-    kept.hidden = ofText.length < 2;
-    kept.replaceChildren(...ofText.map(([name, result]) => {
-      const bar = create("i", { style: `width: ${100 * Math.min(1, result.mean / STRONGEST)}%` });
+    const compared = ofText.length < 2 ? [] : ofText;
+    kept.replaceChildren(...compared.map(([name, result]) => {
+      const bar = create("i", { style: `width: ${100 * Math.min(1, result.mean / WIDEST)}%` });
       return create("li", name === key() ? { "aria-current": "true" } : {},
         create("span", {}, result.name), create("b", {}, result.mean.toFixed(2)), bar);
     }));
@@ -148,8 +156,7 @@ function createText({ text, first, trained, ways }, _, want, status, put) {
     }
     const byte = shown[cursor];
     detail.textContent = `“${glyph(byte)}” came. Most expected: “${glyph(expected[cursor])}”. `
-      + `Loss ${losses[cursor].toFixed(2)} nats, a probability of `
-      + `${(100 * Math.exp(-losses[cursor])).toPrecision(2)} %.`;
+      + `Loss ${losses[cursor].toFixed(2)} nats, a probability of ${percentage(losses[cursor])}.`;
   }
 
   function draw() {
@@ -164,15 +171,14 @@ function createText({ text, first, trained, ways }, _, want, status, put) {
     const sum = losses.slice(0, count).reduce((total, loss) => total + loss, 0);
     mean.textContent = count ? `${isWhole ? "" : "≈ "}${(sum / count).toFixed(2)}` : "…";
     mean.classList.toggle("om-read-part", !isWhole);
-    note.textContent = isWhole ? `The mean over all ${count} bytes shown. At every length the same `
-      + "are judged; what stands before them is only read."
+    note.textContent = isWhole ? `The mean over all ${count} bytes shown.`
       : `Reading: ${count} of ${shown.length} bytes so far.`;
     unread.hidden = isWhole;
     if (isWhole) {
       status.textContent = `${length} bytes, ${stretched ? "stretched" : "as trained"}: `
         + `${mean.textContent} nats a byte.`;
-      results.set(key(), { name: `${length.toLocaleString("en")}${stretched ? " stretched" : ""}`,
-        mean: sum / count });
+      const how = stretched ? ` ${STRETCHED}` : "";
+      results.set(key(), { name: `${length.toLocaleString("en")}${how}`, mean: sum / count });
     }
     showResults();
     tell();
@@ -192,7 +198,8 @@ function createText({ text, first, trained, ways }, _, want, status, put) {
         `${STRONGEST} nats and more`, unread), detail),
     form,
     create("p", { class: "om-note" }, `Trained on texts of ${trained} bytes. The stronger the `
-      + "colour, the more a byte surprised the model. Your text takes the passage's place."));
+      + "colour, the more a byte surprised the model. At every length the same bytes are judged; "
+      + "what stands before them is only read. Your text takes the passage's place."));
   show(passage);
   return {
     controls,

@@ -21,7 +21,9 @@ for (const deck of document.querySelectorAll(".om-deck")) {
   const share = make("button", "om-button", "Copy the line");
   const again = make("button", "", "Once more");
   for (const button of [share, again]) button.type = "button";
-  end.append(score, share, " ", again);
+  const all = make("p", "", `Of the course's claims from tutorials and papers `
+    + `${deck.dataset.false} are false as they are usually told.`);
+  end.append(score, share, " ", again, all);
   deck.before(dots);
   deck.append(end);
   const nexts = cards.map((card, n) => {

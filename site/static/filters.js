@@ -72,15 +72,6 @@
 
   const filters = every(".om-filter").map((form) => new Filter(form));
 
-  // On a phone a long list of claims starts with those of one lesson.
-  if (matchMedia("(max-width: 40rem)").matches && !location.hash) {
-    for (const filter of filters.filter(({ form }) => form.dataset.rows === "claims")) {
-      const lesson = filter.form.querySelector("select[name=lesson]");
-      lesson.value = lesson.options[1].value;
-      filter.apply();
-    }
-  }
-
   // A link may lead to a row that is not shown, or into what is folded.
   const reveal = () => {
     let target = null;

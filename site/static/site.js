@@ -9,6 +9,8 @@ const all = (selector) => [...document.querySelectorAll(selector)];
 
 // A guess is kept by its question's key: {guess: "never"}, or {shown: true} where there was none.
 const STORE = "order-matters guesses";
+const UNDO = 10_000; // milliseconds in which guesses that were forgotten can be had back
+let forgotten = null, undoing = 0; // those, by key, and the timer
 const NEAR = 0.1; // a number is right within a tenth of what was measured
 let guesses = kept(STORE) ?? {};
 
@@ -129,19 +131,45 @@ function showScore(line) {
   const forms = all(".om-guess"), verdicts = forms.map(judged).filter(Boolean);
   const right = verdicts.filter((verdict) => verdict.right).length;
   const begun = forms.some((form) => guesses[form.dataset.question]);
+  if (forgotten && !begun) {
+    line.textContent = "Forgotten · ";
+    line.append(newButton("Undo", () => {
+      const before = forgotten;
+      forgotten = null;
+      Object.assign(guesses, before);
+      keepGuesses();
+      focusOn(line);
+    }));
+    return;
+  }
   line.dataset.before ??= line.textContent;
   line.textContent = verdicts.length
     ? `Your guesses: ${verdicts.length} of ${forms.length}, ${right} right. `
     : `${line.dataset.before} `;
   if (!begun) return;
+  line.append(newButton("Forget them", () => {
+    const asked = forms.map((form) => form.dataset.question).filter((key) => guesses[key]);
+    forgotten = Object.fromEntries(asked.map((key) => [key, guesses[key]]));
+    clearTimeout(undoing);
+    undoing = setTimeout(() => {
+      forgotten = null;
+      showGuesses();
+    }, UNDO);
+    forget(asked);
+    focusOn(line);
+  }));
+}
+
+function newButton(words, act) {
   const button = document.createElement("button");
-  button.textContent = "Forget them";
-  button.addEventListener("click", () => {
-    forget(forms.map((form) => form.dataset.question));
-    line.tabIndex = -1;
-    line.focus();
-  });
-  line.append(button);
+  button.textContent = words;
+  button.addEventListener("click", act);
+  return button;
+}
+
+function focusOn(line) { // the button that had the focus is gone
+  line.tabIndex = -1;
+  line.focus();
 }
 
 for (const form of all(".om-guess")) {
@@ -182,6 +210,12 @@ for (const fold of all(".om-sealed")) {
     fold.focus({ preventScroll: true });
   });
 }
+for (const fold of all(".om-summary")) { // its words say what a tap does now
+  const heading = fold.querySelector("summary"), before = heading.textContent;
+  const name = () => { heading.textContent = fold.open ? "Fold these lines" : before; };
+  fold.addEventListener("toggle", name);
+  name();
+}
 addEventListener("storage", (event) => { // the same lesson in another tab
   if (event.key !== STORE) return;
   guesses = kept(STORE) ?? {};
@@ -210,7 +244,9 @@ function showProgress() {
   }
   continueAt(all(".om-lessons li"), (lesson) => {
     const keys = questions[lesson.dataset.page] ?? [];
-    return { begun: done(keys) > 0, ended: done(keys) === keys.length };
+    // A claim may have been guessed on a card; the other questions stand in the lesson alone.
+    const begun = done(keys.filter((key) => !/^C\d+$/.test(key))) > 0;
+    return { begun, ended: done(keys) === keys.length };
   });
   const every = [...new Set(Object.values(questions).flat())];
   let bar = document.querySelector(".om-course");
@@ -288,6 +324,34 @@ all("article").forEach((article) => growing.observe(article));
 for (const toy of all(".om-first")) {
   const module = new URL("_static/first_screen.js", document.baseURI);
   import(module).then(({ mount }) => mount(toy), () => {});
+}
+
+// ------------------------------------------------------------------------- a phone's contents
+
+// Below a page's width its contents are a drawer: a tap leads to a section, and shuts it.
+const drawer = document.getElementById("__toc");
+for (const link of all(".toc-tree a")) {
+  link.addEventListener("click", () => {
+    if (drawer) drawer.checked = false;
+    const mark = () => { // furo marks the section before, whose end is still in sight
+      for (const item of all(".toc-tree .scroll-current")) item.classList.remove("scroll-current");
+      link.parentElement.classList.add("scroll-current");
+    };
+    for (const late of [100, 700]) setTimeout(mark, late); // milliseconds, while the page scrolls
+  });
+}
+
+// On a phone the rows of a table with long words are blocks; each cell says its heading.
+const LONG = 25; // letters in a cell
+for (const table of all("article table:not(.om-sortable, .om-blocks, .indextable)")) {
+  const headings = [...(table.tHead?.rows[0]?.cells ?? [])].map((cell) => cell.textContent.trim());
+  const cells = [...table.querySelectorAll("tbody :is(td, th)")];
+  if (headings.length < 3 || !cells.some(({ textContent }) => textContent.length > LONG)) continue;
+  table.classList.add("om-rows");
+  for (const cell of cells) {
+    const heading = headings[cell.cellIndex];
+    if (cell.cellIndex && heading) cell.dataset.heading = heading;
+  }
 }
 
 // -------------------------------------------------------------------------------- what scrolls

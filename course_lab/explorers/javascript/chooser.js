@@ -78,6 +78,7 @@ const EXPLORER = {
   columns: [1, 1],
   minWidth: 280,
   height: () => 420,
+  asks: true,
   initialise: remember,
   follow: remember,
 

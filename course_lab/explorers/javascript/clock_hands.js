@@ -1,6 +1,7 @@
 // Five clock hands of a position table, foretold by the turn that its first rows teach.
 
 const HANDS = 5;
+const ONE_HAND = "one hand of five tables"; // else five hands of one table
 const unpackedTables = new Map(); // by name: it takes a while
 
 function pointingOf(name, { pointing }) { // float32 in base64: hand by hand, row by row, x and y
@@ -38,69 +39,113 @@ function missedShare({ x, y, foretoldX, foretoldY }, learned, ahead) {
 }
 
 const MOST_ROWS = 200; // ahead, so that some remain to be judged
+const JUDGED_TURNS = 4; // in view
 const rowsAhead = (part, period) => Math.min(MOST_ROWS, Math.max(1, Math.round(part * period)));
 
-// Whole rows: 200 may be less than was asked for, one row of a fast hand may be more.
-const turnsAhead = (rows, period) => `${fixed(rows / period, 2)} turns`;
+// Of the panels that are asked for fewer turns than the others, since 200 rows are the most.
+function shortOf({ periods, rows }) {
+  const panels = rows.flatMap((count, n) => (count === MOST_ROWS ? [n] : []));
+  return panels.map((n) => [n, fixed(MOST_ROWS / periods[n], 2)]);
+}
+
+// What the five panels show: the table and the hand of each, and what it is called.
+function shownIn({ show, table, hand }) {
+  const names = Object.keys(SPEC.data.tables);
+  return Array.from({ length: HANDS }, (_, n) => (show === ONE_HAND
+    ? { from: names[n], hand, title: `table ${names[n]}` }
+    : { from: table, hand: n, title: `hand ${n}` }));
+}
+
+// A hand's horizontal part along its own turns: one turn of what was learned, then what was not.
+function drawAlong(panel, x, foretoldX, period, rows, title) {
+  const { learned } = SPEC.data;
+  const first = Math.max(0, learned - Math.round(period));
+  const last = Math.min(x.length, learned + rows + Math.round(JUDGED_TURNS * period));
+  const inView = [...x.slice(first, last), ...foretoldX.slice(learned, last)];
+  const low = Math.min(...inView);
+  const high = Math.max(...inView);
+  const room = 0.08 * (high - low);
+  const turns = Array.from(x, (_, row) => (row + 1 - learned) / period);
+  const dashed = { width: 1.6, colour: "ink", dash: "4 2" };
+  panel.axes({
+    x: [turns[first], turns[last - 1]], y: [low - room, high + room], yticks: [], title,
+    xlabel: "turns after row 255",
+  }).upright(0.5 / period)
+    .line(turns.slice(first, learned), x.slice(first, learned), { width: 1.6 })
+    .line(turns.slice(learned - 1, last), x.slice(learned - 1, last), { width: 1.6, colour: 1 })
+    .line(turns.slice(learned, learned + rows + 1), foretoldX.slice(learned, learned + rows + 1),
+      { ...dashed, fade: 0.3 })
+    .line(turns.slice(learned + rows, last), foretoldX.slice(learned + rows, last), dashed);
+}
 
 const EXPLORER = {
-  columns: [1, 1.5],
-  minWidth: 280,
-  height: (width) => Math.min(330, width),
+  columns: [1, 1, 1, 1, 1, 1],
+  minWidth: 200,
+  height: () => 195,
 
-  compute({ table, hand, ahead }, { learned, tables }) {
-    const { periods } = tables[table];
-    const rows = rowsAhead(ahead, periods[hand]);
-    const pointing = handOf(pointingOf(table, tables[table]), hand, periods[hand], rows);
-    return { ...pointing, periods, rows, missed: missedShare(pointing, learned, rows) };
+  compute({ show, table, hand, ahead }, { learned, tables }) {
+    const shown = shownIn({ show, table, hand });
+    const periods = shown.map((panel) => tables[panel.from].periods[panel.hand]);
+    const rows = periods.map((period) => rowsAhead(ahead, period));
+    const hands = shown.map((panel, n) => handOf(
+      pointingOf(panel.from, tables[panel.from]), panel.hand, periods[n], rows[n],
+    ));
+    const missed = hands.map((each, n) => missedShare(each, learned, rows[n]));
+    const [x, y, foretoldX] = ["x", "y", "foretoldX"]
+      .map((part) => hands.map((each) => Array.from(each[part])));
+    return { x, y, foretoldX, periods, rows, missed };
   },
 
-  draw([left, right], { x, y, foretoldX, periods, rows }, { table, hand }) {
+  draw(panels, numbers, { show, table, hand, misses }) {
+    const { x, y, foretoldX, periods, rows, missed } = numbers;
     const { learned } = SPEC.data;
-    const period = periods[hand];
-    const half = Math.round(Math.min(255, 4 * period)); // rows in view on either side
-    const size = 1.1 * Math.max(...x.map((value, row) => Math.hypot(value, y[row])));
-    left.axes({
-      x: [-size, size], y: [-size, size], equal: true,
+    const short = new Map(shortOf(numbers));
+    const shown = shownIn({ show, table, hand });
+    shown.forEach(({ title }, n) => {
+      const turns = short.has(n) ? `: ${short.get(n)} turns ahead` : "";
+      const after = misses ? `: miss ${fixed(missed[n], 2)}` : turns; // the sentence has the turns
+      drawAlong(panels[n], x[n], foretoldX[n], periods[n], rows[n], title + after);
+    });
+    const inPlane = shown.findIndex((panel) => panel.from === table && panel.hand === hand);
+    const [across, up] = [x[inPlane], y[inPlane]];
+    const size = 1.1 * Math.max(...across.map((value, row) => Math.hypot(value, up[row])));
+    panels[HANDS].axes({
+      x: [-size, size], y: [-size, size], equal: true, xticks: [], yticks: [],
       title: `table ${table}, hand ${hand} in its plane`,
-      legend: [{ name: "learned from" }, { name: "not seen", colour: 1 }],
-    }).line(x.slice(0, learned), y.slice(0, learned), { width: 1, fade: 0.8 })
-      .line(x.slice(learned), y.slice(learned), { width: 1, colour: 1, fade: 0.8 })
-      .dots([0], [0], { mark: "cross", size: 4, colour: "grey" });
-    const turns = Array.from(x, (_, row) => (row + 1 - learned) / period);
-    const first = Math.max(0, learned - half);
-    const last = Math.min(x.length, learned + half);
-    const inView = [...x.slice(first, last), ...foretoldX.slice(learned, last)]
-      .filter(Number.isFinite);
-    const low = Math.min(...inView);
-    const high = Math.max(...inView);
-    const room = 0.08 * (high - low);
-    right.axes({
-      x: [(0.5 - half) / period, (0.5 + half) / period], y: [low - room, high + room],
-      title: `foretold ${turnsAhead(rows, period)} ahead`, xlabel: "turns after row 255",
-      ylabel: "its horizontal part",
-      legend: [{ name: "learned from" }, { name: "not seen", colour: 1 },
-        { name: "foretold", colour: "ink", dash: "5 3" }],
-    }).upright(0.5 / period)
-      .line(turns.slice(0, learned), x.slice(0, learned), { width: 1.6 })
-      .line(turns.slice(learned - 1), x.slice(learned - 1), { width: 1.6, colour: 1 })
-      .line(turns.slice(learned), foretoldX.slice(learned),
-        { width: 1.6, colour: "ink", dash: "5 3" });
+      legend: [
+        { name: "learned from" }, { name: "not seen", colour: 1 },
+        { name: "forecast", colour: "ink", dash: "4 2" },
+        { name: "not judged", colour: "ink", dash: "4 2", fade: 0.3 },
+      ],
+    }).line(across.slice(0, learned), up.slice(0, learned), { width: 1, fade: 0.8 })
+      .line(across.slice(learned), up.slice(learned), { width: 1, colour: 1, fade: 0.8 })
+      .dots([0], [0], { mark: "cross", size: 4, colour: "ink" });
   },
 
-  sentence: ({ periods, rows, missed }, { table, hand }) =>
-    `Table ${table}, hand ${hand}: ${fixed(periods[hand], 0)} rows a turn. Each dashed point is `
-    + `foretold from the table's own row ${turnsAhead(rows, periods[hand])} before`
-    + `${rows === MOST_ROWS ? ` (${MOST_ROWS} rows, the most)` : ""}. In rows not seen it misses `
-    + `${fixed(missed, 2)} (0: exact, 1: nothing in common).`,
+  sentence(numbers, { show, table, hand, ahead }) {
+    const shown = shownIn({ show, table, hand });
+    const short = shortOf(numbers).map(([n, turns]) => `${shown[n].title} ${turns} turns`);
+    return `${show === ONE_HAND ? `Hand ${hand} of five tables` : `Table ${table}`}: each dashed `
+      + `point is foretold from the table's own row ${fixed(ahead, 2)} turns before, to whole rows`
+      + (short.length === 0 ? "" : `; ${MOST_ROWS} rows are the most, for ${short.join(", ")}`)
+      + ". Faint: foretold from a row that the turn was learned from, so not judged.";
+  },
 
-  description({ x, y, periods, rows, missed }, { table, hand }) {
-    const reach = Math.max(...x.map((value, row) => Math.hypot(value, y[row])));
-    return `Left: where hand ${hand} of table ${table} points in each of 511 rows, around a cross `
-      + `at its centre, at most ${fixed(reach, 2)} away; the first ${SPEC.data.learned} rows, `
-      + "which the turn was learned from, in one colour, the others in a second. Right: its "
-      + "horizontal part along its own turns, and dashed where the turn foretold it to be, from "
-      + `the table's row ${turnsAhead(rows, periods[hand])} before. In rows not seen the `
-      + `forecast of this hand misses ${fixed(missed, 2)}.`;
+  description({ x, y, missed }, { show, table, hand }) {
+    const shown = shownIn({ show, table, hand });
+    const inPlane = shown.findIndex((panel) => panel.from === table && panel.hand === hand);
+    const reach = Math.max(...x[inPlane].map((value, row) => Math.hypot(value, y[inPlane][row])));
+    const { learned } = SPEC.data;
+    const panels = show === ONE_HAND
+      ? `one for hand ${hand} of each table` : `one for each hand of table ${table}`;
+    return `Five panels, ${panels}: its horizontal part along its own `
+      + `turns, the last turn of rows 1 to ${learned}, which the turn was learned from, in one `
+      + "colour, and the rows after them in a second; dashed, where the turn foretold it to be, "
+      + "faint where it was foretold from a row that was learned from, then for "
+      + `${JUDGED_TURNS} turns or to the last row. From 0 (exact) to 2 (opposite), the forecasts `
+      + `of ${shown[0].title} to ${shown[HANDS - 1].title} are off by `
+      + `${missed.map((share) => fixed(share, 2)).join(", ")}. Last, where hand ${hand} of table `
+      + `${table} points in each of ${x[inPlane].length} rows, around a cross at its centre, at `
+      + `most ${fixed(reach, 2)} away.`;
   },
 };

@@ -1,8 +1,11 @@
 // A band of far keys that the reader moves: what it costs trained models, from the course's table.
 
 const KEY_ROW = -0.4; // where the keys are drawn, below the costs
-const ALREADY_TRIED = [32]; // the band that is drawn before the reader moves one
-const ROPE = 3, BAND = 0, NEAR = 2; // colours; RoPE's is orange in all of the course
+const GIVEN = [32, 96]; // the bands that are drawn before the reader moves one
+const TRIES = 8;
+const ROPE = 3, ALIBI = 2, BAND = 0; // colours; RoPE's and ALiBi's are those of all the course
+
+const colourOf = (name) => (isRope(name) ? ROPE : name === "ALiBi" ? ALIBI : "ink");
 
 const isRope = (name) => name.startsWith("RoPE");
 const mean = (values) => values.reduce((sum, value) => sum + value, 0) / values.length;
@@ -16,6 +19,16 @@ function dearestOf(texts) {
 // What a model loses by a band in each text, above the first band; nats a byte.
 function costsAt(place, texts) {
   return texts.map((losses) => losses[place] - losses[0]);
+}
+
+// The bands that the reader tried, besides those that were given.
+function triesOf(tried) {
+  return tried.filter((first) => !GIVEN.includes(first)).length;
+}
+
+// The new angles are RoPE's: they stay where curves of RoPE are to be seen.
+function isShaded(model, whole, turn) {
+  return turn && (whole || isRope(model));
 }
 
 function signed(cost) {
@@ -34,17 +47,18 @@ const EXPLORER = {
   height: (width) => Math.min(380, 0.9 * width),
 
   initialise(state) {
-    state.tried ??= ALREADY_TRIED; // and the bands that the reader has been to
-    EXPLORER.follow(state, "first");
+    state.tried ??= GIVEN; // and the bands that the reader has tried
+    EXPLORER.settle(state);
   },
 
   linked: {
     tried: (value) => Array.isArray(value) && value.every((first) =>
-      SPEC.data.firsts.includes(first)),
+      SPEC.data.firsts.includes(first)) && triesOf(value) <= TRIES,
   },
 
-  follow(state, name) {
-    if (name === "first" && !state.tried.includes(state.first)) {
+  // A band is tried when it is let go: who drags past the others does not see what they cost.
+  settle(state) {
+    if (!state.tried.includes(state.first) && triesOf(state.tried) < TRIES) {
       state.tried = [...state.tried, state.first].sort((a, b) => a - b);
     }
   },
@@ -71,20 +85,24 @@ const EXPLORER = {
     };
   },
 
-  draw([panel], { shown, curve, texts, others }, { model, first, whole, turn }) {
+  draw([panel], { shown, curve, texts, others }, { model, first, whole, turn, tried }) {
     const { firsts, keys, trained, losses, pair, unseen } = SPEC.data;
     const end = firsts.at(-1) + keys;
-    const colour = isRope(model) ? ROPE : "ink";
+    const colour = colourOf(model);
+    const isMeasured = shown.includes(first);
     const names = Object.keys(losses).filter((name) => name !== model);
     const legend = [{ name: `${model}, mean of the texts`, colour, mark: "dot", hollow: false },
       { name: "this band, each text", colour: BAND, mark: "dot" }];
+    const isAlibiBeside = names.includes("ALiBi");
     if (whole) {
       legend.push({ name: isRope(model) ? "RoPE, the other two" : "RoPE, all three", colour: ROPE,
         dash: "4 3", fade: 0.6 });
-      legend.push({ name: "no RoPE", colour: "grey" });
+      if (isAlibiBeside) legend.push({ name: "ALiBi", colour: ALIBI });
+      legend.push({ name: isAlibiBeside ? "other two" : "without RoPE", colour: "grey" });
     }
-    const zones = turn && isRope(model) ? unseen : [];
-    const zone = { name: `new angles of pair ${pair}`, colour: "grey", fade: 0.4 };
+    const zones = isShaded(model, whole, turn) ? unseen : [];
+    const zone = { name: `new angles of pair ${pair}`, colour: "grey", fade: 0.4, mark: "square",
+      hollow: false };
     if (zones.length) legend.push(zone);
     panel.axes({
       x: [0, end], y: [-0.6, 2], legend, title: "what the band costs, where it begins",
@@ -97,40 +115,51 @@ const EXPLORER = {
     panel.across(0).across(-0.18, { width: 0.8 }).upright(trained, { dash: "2 4" });
     others.forEach((costs, n) => {
       const rope = { colour: ROPE, dash: "4 3", fade: 0.6 };
-      const style = isRope(names[n]) ? rope : { colour: "grey" };
+      const other = { colour: names[n] === "ALiBi" ? ALIBI : "grey" };
+      const style = isRope(names[n]) ? rope : other;
       panel.line(shown, costs, { width: 1.3, ...style });
     });
-    const cost = curve[shown.indexOf(first)];
     const joined = shown.flatMap((start, n) => (isNext(start, shown[n - 1]) ? [n] : [NaN, n]));
     panel.line(joined.map((n) => shown[n] ?? NaN), joined.map((n) => curve[n]),
-      { colour, width: whole ? 2.4 : 1 })
-      .line([first, first], [0, cost], { colour, width: 5, fade: 0.35 })
-      .dots(texts.map(() => first), texts, { colour: BAND, size: 3, hollow: true })
-      .dots(shown, curve, { colour, size: 4 })
+      { colour, width: whole ? 2.4 : 1 });
+    const isFar = first > end / 2; // then there is more room before the band
+    const cost = curve[shown.indexOf(first)];
+    if (isMeasured) {
+      panel.line([first, first], [0, cost], { colour, width: 5, fade: 0.35 })
+        .dots(texts.map(() => first), texts, { colour: BAND, size: 3, hollow: true });
+    }
+    panel.dots(shown, curve, { colour, size: 4 })
       .line([0, end], [KEY_ROW, KEY_ROW], { colour: "grey", width: 1 })
-      .line([0, keys], [KEY_ROW, KEY_ROW], { colour: NEAR, width: 13 })
+      .line([0, keys], [KEY_ROW, KEY_ROW], { colour: "ink", width: 13 })
       .line([first, first + keys], [KEY_ROW, KEY_ROW], { colour: BAND, width: 13 });
     const row = panel.box.top + panel.py(KEY_ROW);
     panel.write(panel.box.left + 4, row - 10, "near keys", "om-start");
-    const isFar = first > end / 2; // then there is more room before the band
-    panel.write(panel.box.left + panel.px(first) + (isFar ? -9 : 9),
-      panel.box.top + panel.py(cost) + 4, signed(cost), isFar ? "om-end" : "om-start");
+    const untried = triesOf(tried) < TRIES ? "let go to try it" : "no try is left";
+    const words = isMeasured ? `${signed(cost)}; drag the band` : untried;
     panel.write(panel.box.left + panel.px(isFar ? first : first + keys) + (isFar ? -6 : 6), row - 8,
-      "drag the band", isFar ? "om-end" : "om-start");
+      words, isFar ? "om-end" : "om-start");
     panel.write(panel.box.left + panel.px(trained) + 4, panel.box.top + 12, "new from here on",
       "om-start");
   },
 
   sentence({ shown, curve, texts }, { model, first, whole, tried }) {
-    const { firsts, keys } = SPEC.data;
+    const { keys } = SPEC.data;
+    const band = `${model}, 32 near keys and those ${first} to ${first + keys - 1} back`;
+    const tries = triesOf(tried);
+    const spent = `Eight tries are spent: tick “new angles of pair ${SPEC.data.pair}”, `
+      + "then “all bands”.";
+    if (!shown.includes(first)) {
+      return `${band}: ${tries < TRIES ? "let go to try this band." : `not tried. ${spent}`}`;
+    }
     const cost = curve[shown.indexOf(first)];
     const dearest = shown[curve.indexOf(Math.max(...curve))];
     const isDearest = dearest === dearestOf(SPEC.data.losses[model]);
+    const count = tries ? `Try ${tries} of ${TRIES}` : `No try of ${TRIES} yet`;
     const best = whole ? `The dearest begins ${dearest} back.`
-      : `You have tried ${tried.length} of ${firsts.length} bands; the dearest so far begins `
-        + `${dearest} back`
-        + `${isDearest ? ". Found: none is dearer." : ", and a dearer one is left."}`;
-    return `${model}, 32 near keys and those ${first} to ${first + keys - 1} back: `
+      : `${count}; the dearest so far begins ${dearest} back`
+        + (isDearest ? ". Found: none is dearer."
+          : `, and a dearer one is left.${tries < TRIES ? "" : ` ${spent}`}`);
+    return `${band}: `
       + `${fixed(cost, 2)} above keys 32 to 63 back, in the texts ${fixed(Math.min(...texts), 2)} `
       + `to ${fixed(Math.max(...texts), 2)}. ${best}`;
   },
@@ -144,7 +173,7 @@ const EXPLORER = {
       + `${keys} from ${first} back on; all others are hidden. Above, what such a band costs `
       + `${model}, mean of six texts, by where it begins: ${listed}.`
       + (whole ? ` The dearest band of the others costs ${most}.` : "")
-      + (turn && isRope(model) ? ` Shaded: ${unseen.map(([from, to]) =>
+      + (isShaded(model, whole, turn) ? ` Shaded: ${unseen.map(([from, to]) =>
         `${Math.round(from)} to ${Math.round(to)}`).join(", ")} back, where pair ${pair} stands at `
         + "angles that training never showed." : "");
   },

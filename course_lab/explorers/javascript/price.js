@@ -11,9 +11,13 @@ const HIGHEST = 5.6; // has room for the marked key at a tent's top
 const PANEL = [DRAWN + 0.8, HIGHEST - LOWEST]; // width and height, in positions and score
 const NEAR = 0.05; // of the panel: a pointer this near to a circle or square holds it
 const RISES = [0, 5, 0.5]; // of the marked key's score: lowest, highest, step
+const FINGER = 32; // pixels: what it takes hold of
 const SHARE = 0.95; // of a query's weight
 const SLOPES = [1 / 256, 4]; // lowest and highest
 const STEPS = 20; // of the slopes, in a factor of ten
+const SIGHT = { "all keys": KEYS, "12 keys": 12, "3 keys": 3 }; // the nearest, others cut off
+const RINGS = [10, 7]; // pixels: radius of the chosen head's circle, and of another
+const INSIDE = 3; // pixels: by how much a circle is smaller than the one around it
 
 const steep = () => [2, 1, 1 / 2, 1 / 4].map((slope) => [0, slope]);
 const within = (value, [low, high]) => Math.min(high, Math.max(low, value));
@@ -21,11 +25,14 @@ const within = (value, [low, high]) => Math.min(high, Math.max(low, value));
 // What a head adds to the score of a key at this distance.
 const priceAt = ([peak, slope], distance) => -slope * Math.abs(distance - peak);
 
-// The nearest power of two, or the nearest slope that the slider has, where that is nearer.
+// The nearest power of two, or the nearest slope that the slider has, where that is nearer. The
+// lowest slope is a power, too; the slider's next step is so near that it counts as itself.
 function nearestSlope(slope) {
   const inside = within(slope, SLOPES);
+  if (inside === SLOPES[0]) return inside;
   const power = 2 ** Math.round(Math.log2(inside));
-  if (Math.abs(Math.log10(power / inside)) <= 0.5 / STEPS + 1e-9) return power;
+  const isNear = Math.abs(Math.log10(power / inside)) <= 0.5 / STEPS + 1e-9;
+  if (isNear && power > SLOPES[0]) return power;
   const step = Math.round(STEPS * Math.log10(inside)) / STEPS;
   return within(Number((10 ** step).toPrecision(2)), SLOPES);
 }
@@ -36,10 +43,26 @@ const apart = (a, b) => Math.hypot(...PANEL.map((side, n) => (a[n] - b[n]) / sid
 // What the chosen head adds to the marked key, whose own score is higher by so much.
 const markedAt = (price, higher) => priceAt(price, MARKED) + higher;
 
+// Where its square stands: at the edge if that is too low.
+const squareAt = (price, higher) => [MARKED, Math.max(markedAt(price, higher), LOWEST + 0.5)];
+
+// The radius of each head's circle: heads that share a peak stand inside one another, the chosen
+// one around all.
+function ringsOf(prices, chosen) {
+  const order = [chosen, ...prices.keys()].filter((n, at, all) => all.indexOf(n) === at);
+  return order.reduce((radii, n, at) => {
+    const around = order.slice(0, at).filter((other) =>
+      Math.abs(prices[other][0] - prices[n][0]) < 0.5);
+    const outer = n === chosen ? RINGS[0] : RINGS[1];
+    radii[n] = around.length ? radii[around.at(-1)] - INSIDE : outer;
+    return radii;
+  }, []);
+}
+
 // What the pointer holds: the marked key, or of the nearest head its top, or its line. The chosen
 // head is the first.
 function heldAt(pointer, prices, chosen, higher) {
-  const mark = [MARKED, markedAt(prices[chosen], higher)];
+  const mark = squareAt(prices[chosen], higher);
   if (higher > 0 && apart(pointer, mark) <= NEAR) return { held: chosen, part: "mark" };
   const order = [chosen, ...prices.keys()].filter((n, at, all) => all.indexOf(n) === at);
   const nearest = (gaps) => gaps.reduce((best, gap, n) => (gap < gaps[best] - 1e-9 ? n : best), 0);
@@ -52,10 +75,12 @@ function heldAt(pointer, prices, chosen, higher) {
   return { held: order[nearest(lines)], part: "line" };
 }
 
-// The weights of the keys, nearest first: equal scores, but one is higher.
-function weightsOf(price, higher) {
-  const costs = Array.from({ length: KEYS }, (_, distance) =>
-    (distance === MARKED ? markedAt(price, higher) : priceAt(price, distance)));
+// The weights of the keys, nearest first: equal scores, but one is higher; none out of sight.
+function weightsOf(price, higher, sight) {
+  const costs = Array.from({ length: KEYS }, (_, distance) => {
+    if (distance >= sight) return -Infinity;
+    return distance === MARKED ? markedAt(price, higher) : priceAt(price, distance);
+  });
   const highest = Math.max(...costs);
   const powers = costs.map((cost) => Math.exp(cost - highest));
   const total = powers.reduce((sum, power) => sum + power, 0);
@@ -75,7 +100,7 @@ function reachOf(weights) {
 // The marked key of the chosen head: from its price up by as much as its score is higher.
 function drawMarked(panel, price, higher, chosen) {
   const [low, high] = [priceAt(price, MARKED), markedAt(price, higher)];
-  const seen = Math.max(high, LOWEST + 0.5); // where it is too low, it stands at the edge
+  const [, seen] = squareAt(price, higher);
   panel.line([MARKED, MARKED], [low, high], { colour: chosen, width: 2, dash: "3 3" });
   const fade = high < seen ? 0.4 : 1;
   panel.dots([MARKED], [seen], { colour: chosen, mark: "square", size: 6, fade });
@@ -129,10 +154,25 @@ const EXPLORER = {
     [state.peak, state.slope] = state.prices[chosen];
   },
 
-  drag: { panel: 0, change: (values, _, begins) => ({ pointer: [...values, begins] }) },
+  drag: {
+    panel: 0,
+    handles(panel, _, { prices, head, higher }) {
+      const chosen = head - 1;
+      const [peak, slope] = prices[chosen];
+      const halfway = peak + Math.min(DRAWN - peak, -LOWEST / slope) / 2; // down the chosen line
+      const points = [
+        ...prices.map(([distance]) => [distance, 0]),
+        [halfway, priceAt(prices[chosen], halfway)],
+        ...(higher > 0 ? [squareAt(prices[chosen], higher)] : []),
+      ];
+      return points.map(([x, y]) =>
+        [panel.box.left + panel.px(x), panel.box.top + panel.py(y), FINGER, FINGER]);
+    },
+    change: (values, _, begins) => ({ pointer: [...values, begins] }),
+  },
 
-  compute({ prices, higher }) {
-    const weights = prices.map((price) => weightsOf(price, higher));
+  compute({ prices, higher, sight }) {
+    const weights = prices.map((price) => weightsOf(price, higher, SIGHT[sight]));
     const drawn = Array.from({ length: DRAWN + 1 }, (_, distance) => distance);
     return {
       lines: prices.map((price) => drawn.map((distance) => priceAt(price, distance))),
@@ -143,8 +183,9 @@ const EXPLORER = {
     };
   },
 
-  draw([left, right], { lines, weights, reach }, { prices, head, higher }) {
+  draw([left, right], { lines, weights, reach }, { prices, head, higher, sight }) {
     const chosen = head - 1;
+    const seen = SIGHT[sight];
     const look = (n) => ({ colour: n, width: n === chosen ? 3.2 : 1.6 });
     const legend = lines.map((_, n) => ({ name: `head ${n + 1}`, colour: n }));
     const distances = lines[0].map((_, distance) => distance);
@@ -154,9 +195,14 @@ const EXPLORER = {
     });
     // A tent's top may lie between two keys, where only its lines show it.
     lines.forEach((line, n) => left.line(distances, line, look(n)));
+    if (seen <= DRAWN) {
+      left.upright(seen - 0.5, { dash: "2 3", width: 1.4 });
+      left.write(left.box.left + left.px(seen - 0.5) + 5, left.box.top + 14, "cut", "om-start");
+    }
+    const radii = ringsOf(prices, chosen);
     prices.forEach(([peak], n) => left.dots([peak], [0],
-      { colour: n, size: n === chosen ? 7 : 4, hollow: true }));
-    if (higher > 0) drawMarked(left, prices[chosen], higher, chosen);
+      { colour: n, size: radii[n], hollow: true }));
+    if (higher > 0 && MARKED < seen) drawMarked(left, prices[chosen], higher, chosen);
     right.axes({
       x: [-0.4, DRAWN + 0.4], y: [0, 1.05],
       title: `weights, scores equal${higher > 0 ? ` but ${MARKED} back` : ""}`,
@@ -165,18 +211,20 @@ const EXPLORER = {
     if (reach[chosen] <= DRAWN) {
       const edge = reach[chosen] - 0.5;
       right.upright(edge, { colour: chosen, dash: "4 4", width: 1.2 });
-      const [gap, anchor] = edge > 0.8 * DRAWN ? [-5, "om-end"] : [5, "om-start"];
-      right.write(right.box.left + right.px(edge) + gap, right.box.top + 14, "95 %", anchor);
+      const [gap, anchor] = edge > 0.6 * DRAWN ? [-5, "om-end"] : [5, "om-start"];
+      ["95 % of the", "weight is nearer"].forEach((words, line) =>
+        right.write(right.box.left + right.px(edge) + gap, right.box.top + 14 + 14 * line, words,
+          anchor));
     }
     weights.forEach((row, n) => right.line(row.map((_, distance) => distance), row, look(n)));
     weights.forEach((row, n) => right.dots(row.map((_, distance) => distance), row,
       { colour: n, size: n === chosen ? 3.5 : 2 }));
-    if (higher > 0) {
+    if (higher > 0 && MARKED < seen) {
       right.dots([MARKED], [weights[chosen][MARKED]], { colour: chosen, mark: "square", size: 6 });
     }
   },
 
-  sentence({ tops, largest, weights, reach }, { prices, head, higher }) {
+  sentence({ tops, largest, weights, reach }, { prices, head, higher, sight }) {
     const row = (place) => prices.map((price) => fixed(price[place], 0, 4)).join(", ");
     const percent = (share) => `${fixed(100 * share, share < 0.1 ? 1 : 0)} %`;
     const [top, share, marked] = [tops, largest, weights.map((row) => row[MARKED])]
@@ -188,12 +236,15 @@ const EXPLORER = {
     const other = higher > 0 && top !== MARKED && !alike
       ? ` The key ${MARKED} back, whose score is higher by ${higher}, gets ${percent(marked)}.`
       : "";
-    return `Head ${head} likes ${where} best and gives it ${percent(share)} of its weight.${other} `
-      + `Of ${KEYS} keys the nearest ${number(reach[head - 1], "key")} hold 95 %; by head: `
+    const each = higher > 0 ? ", with such a key in each" : "";
+    const cut = SIGHT[sight] < KEYS ? `Cut to the nearest ${sight}. ` : "";
+    return `${cut}Head ${head} likes ${where} best and gives it ${percent(share)} of its weight.`
+      + `${other} Of ${KEYS} keys the nearest ${number(reach[head - 1], "key")} hold 95 %; `
+      + `by head${each}: `
       + `${reach.join(", ")}. In Python: peaks = (${row(0)}); slopes = (${row(1)})`;
   },
 
-  description({ tops, weights, reach }, { prices, head, higher }) {
+  description({ tops, weights, reach }, { prices, head, higher, sight }) {
     const heads = prices.map(([peak, slope], n) =>
       `head ${n + 1} is 0 at distance ${fixed(peak, 0, 2)} and falls by ${fixed(slope, 0, 4)} a `
       + "position on both sides");
@@ -202,9 +253,12 @@ const EXPLORER = {
         + `of head ${head} that makes ${fixed(markedAt(prices[head - 1], higher), 0, 2)}, and `
         + `${fixed(100 * weights[head - 1][MARKED], 0, 1)} % of the weight.`
       : "";
+    const alike = higher > 0 ? ` that score alike but for the one ${MARKED} back` : "";
     return `Left: what four heads add to the score of a key by its distance, 0 to ${DRAWN} back: `
-      + `${heads.join("; ")}. Head ${head} is chosen; circles mark the tops. Right: the weights `
-      + `of ${KEYS} keys${higher > 0 ? ` that score alike but for the one ${MARKED} back` : ""}, `
+      + `${heads.join("; ")}. Head ${head} is chosen; circles mark the tops, one inside another `
+      + "where heads share one. Each head sees "
+      + `${sight === "all keys" ? sight : `the nearest ${sight}`}. `
+      + `Right: the weights of ${KEYS} keys${alike}, `
       + `largest at distance ${tops.join(", ")}; 95 % of the weight is on the nearest `
       + `${reach.join(", ")} keys; a dashed line shows where those of head ${head} end, if within `
       + `${DRAWN}.${marked}`;

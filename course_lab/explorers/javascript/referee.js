@@ -21,8 +21,25 @@ function written(losses, order) {
   return (order === "rise" && value >= 0 ? "+" : "") + fixed(value, 3, 3);
 }
 
+// Their names would be the answer to the lesson's exercise.
 function left(objections) {
-  return objections.length ? `objections left: ${objections.join(", ")}` : "no objection is left";
+  return objections.length ? `objections left: ${objections.length}` : "no objection is left";
+}
+
+// Places, first and last, of neighbours that seeds cannot order: no two of them are clearly apart.
+// Only rows of fair runs are compared.
+function ties(after, state) {
+  const { rows, unclear } = SPEC.data;
+  const isFair = (row) => row === rows.length || state[rows[row].name]
+    || !rows[row].objections.length;
+  const isTie = (row, other) => isFair(row) && isFair(other) && unclear[state.order][row][other];
+  const groups = after.map((_, first) => {
+    let last = first;
+    while (last + 1 < after.length
+      && after.slice(first, last + 1).every((row) => isTie(row, after[last + 1]))) last++;
+    return [first, last];
+  });
+  return groups.filter(([first, last], n) => last > first && groups[n - 1]?.[1] !== last);
 }
 
 // The numbers of the rows that are ticked, of those that were flawed or of those that were fair.
@@ -56,10 +73,15 @@ const EXPLORER = {
     const { order } = state;
     const count = after.length;
     const kept = after.filter((row) => row < before.length); // without the row that is cut
+    const isNarrow = panel.width < 480; // no room for the values on the left
+    const isMended = SPEC.data.rows.some((row) => state[row.name]);
+    const key = isMended ? "; thick: mended" : "";
     panel.axes({
-      x: [-1.6, 2.6], y: [count + 0.6, 0.4], title: `by ${order}; thick: mended`,
+      x: isNarrow ? [-1.5, 3.6] : [-1.6, 2.8],
+      y: [count + 0.6, 0.4],
+      title: `by ${order}${key}`,
       xticks: [[0, "published"], [1, "mended"]],
-      xlabel: left(objections),
+      xlabel: `${left(objections)}; bar: too close for three seeds`,
       yticks: Array.from({ length: count }, (_, n) => [n + 1, String(n + 1)]),
     });
     const label = (x, y, text, kind) => panel.write(
@@ -70,11 +92,16 @@ const EXPLORER = {
         : { colour: kept.indexOf(row) === n ? "grey" : "ink" }; // others may move it
       panel.line([0, 1], [n + 1, place + 1], style)
         .dots([0, 1], [n + 1, place + 1], { colour: style.colour, size: 4 });
-      label(-0.05, n + 1, `${nameOf(row)} ${written(published[row], order)}`, "om-end");
+      const value = isNarrow ? "" : ` ${written(published[row], order)}`;
+      label(-0.05, n + 1, nameOf(row) + value, "om-end");
     });
     after.forEach((row, n) => {
       if (row === before.length) panel.dots([1], [n + 1], { colour: 2, mark: "square", size: 5 });
-      label(1.05, n + 1, `${written(mended[row], order)} ${nameOf(row)}`, "om-start");
+      label(1.28, n + 1, `${written(mended[row], order)} ${nameOf(row)}`, "om-start");
+    });
+    ties(after, state).forEach(([first, last], n) => {
+      const x = 1.08 + 0.06 * (n % 3);
+      panel.line([x, x], [first + 0.7, last + 1.3], { colour: 3, width: 3 });
     });
   },
 
@@ -91,14 +118,20 @@ const EXPLORER = {
       + (stays ? ` None changes its place by ${order}; look by ${others}.` : "")
       : "No row is replaced.") + sound.map((name) => ` The runs of ${name} were fair.`).join("");
     const remaining = left(objections).replace(/^./, (letter) => letter.toUpperCase());
-    return `${remaining}. First by ${order}: ${was} as published, ${is} mended. ${moved}`;
+    const tied = ties(after, state).map(([first, last]) =>
+      after.slice(first, last + 1).map(nameOf).join(" and "));
+    const unordered = tied.length ? ` Three seeds cannot order: ${tied.join("; ")}.` : "";
+    return `${remaining}. First by ${order}: ${was} as published, ${is} mended. ${moved}`
+      + unordered;
   },
 
-  description({ published, mended, before, after }, { order }) {
+  description({ published, mended, before, after }, state) {
+    const { order } = state;
     const listed = (rows, losses) =>
       rows.map((row) => `${nameOf(row)} ${written(losses[row], order)}`).join(", ");
     return `Two columns of names, ranked by ${order}, the lowest first, and a line from each name `
       + `on the left to the same one on the right. As published: ${listed(before, published)}. `
-      + `Mended: ${listed(after, mended)}.`;
+      + `Mended: ${listed(after, mended)}. Bars join neighbours on the right that three seeds `
+      + `cannot order: ${ties(after, state).length}.`;
   },
 };

@@ -8,11 +8,16 @@
 //   columns                          how wide the panels are, one number each: [1.6, 1]
 //   minWidth                         the smallest width of a panel in pixels, before rows break
 //   height(width)                    of a panel, in pixels
+//   lows                             heights of its panels where a phone shows all of them; without
+//                                    it, one row at a time
+//   asks                             true where a phone shows the controls above the panels, which
+//                                    keep their height there, since each of their rows has a name
 // and, if it needs them,
 //   limits(state)                    {control: [low, high]}, where one control narrows another
 //   unused(state)                    names of controls that do nothing now: they are greyed
 //   initialise(state, start)         fills in state that no control shows
 //   follow(state, name)              after control `name` has moved: changes other state with it
+//   settle(state)                    after the reader has let go: changes state with what is chosen
 //   drag                             {panel, change([x, y], state, begins, handle)}, or several:
 //                                    the changes of the state while the pointer is down at these
 //                                    values in that panel; at its first place it begins. With
@@ -103,16 +108,25 @@ const STYLE = `
   .om-view { position: sticky; z-index: 1; padding-bottom: 4px;
     top: var(--header-height, 0px); background: var(--color-background-primary, Canvas);
     border-bottom: 1px solid var(--om-grey); box-shadow: 0 6px 6px -5px rgb(0 0 0 / 40%); }
-  .om-view:not(.om-high) { margin-bottom: 64px; } /* it goes while the last control is in sight */
+  .om-view:not(.om-still) { margin-bottom: 64px; } /* it goes while the last control is in sight */
   .om-controls { order: 1; }
-  .om-stage:has(> .om-view:not(.om-high)) > .om-controls { margin-top: -60px; }
-  .om-view.om-high { position: static; border: 0; box-shadow: none; } }
+  .om-stage:has(> .om-view:not(.om-still)) > .om-controls { margin-top: -60px; }
+  .om-view:not(.om-still) .om-sentence { min-height: 4.35em; } /* three lines: no jumps */
+  .om-view.om-still { position: static; border: 0; box-shadow: none; }
+  .om-asks .om-controls { order: 0; column-gap: 12px;
+    grid-template-columns: repeat(2, minmax(0, 1fr)); }
+  .om-asks .om-control:has(> select) { grid-template: auto auto / minmax(0, 1fr); }
+  .om-asks .om-control > select { grid-area: 2 / 1; width: 100%; }
+  .om-asks .om-slider { grid-column: 1 / -1; } }
 @media print { .om-controls, .om-tabs, .om-play { display: none; } }
 .om .om-tile, .om .om-play { border-radius: 16px; } /* JupyterLab has a rule for all buttons */
 @media (pointer: coarse) {
   .om-controls { row-gap: 0; }
   .om-control { min-height: 44px; }
   .om-control select, .om-control input[type=text] { font-size: 16px; height: 40px; }
+  .om-control:has(> select) { grid-template: 20px 40px / 1fr; gap: 0; font-size: 13px;
+    margin-bottom: 8px; }
+  .om-control > select { grid-area: 2 / 1; }
   .om-control input[type=checkbox] { width: 24px; height: 24px; }
   .om-control.om-slider { grid-template: 16px 28px / 1fr auto; gap: 0; font-size: 13px; }
   .om-control.om-slider > input[type=range] { grid-area: 1 / 1 / -1 / -1; height: 36px;
@@ -128,25 +142,27 @@ const STYLE = `
 const BEAT = 140; // milliseconds between two steps of what plays
 const REST = 600; // milliseconds without a change, after which the sentence is spoken
 const PAUSE = 150; // milliseconds without a change, after which a slow explorer computes
+const SETTLE = 250; // milliseconds after a release without another, as of a key that repeats
 const GAP = 4; // pixels between two panels
-const PHONE = 480; // pixels; on narrower screens the picture stays in sight, with its sentence
-const LEAST = 130; // pixels of such a screen that they leave to the controls
+const PHONE = 480; // pixels; on narrower screens the picture stands above its controls
+const IN_SIGHT = 0.4; // of such a screen for what stays in sight while the controls scroll
+const LEAST_HEIGHT = 170; // pixels of a panel there
 const FINE = 200; // values; a slider that has more has a field for the number beside it
 const SHORT_TEXT = 30; // characters; a longer text has a row of controls to itself
 
 // Numbers, pictures and words at this state, without a page: for the page below, and for tests.
 // With the numbers `before` a slow explorer does not compute yet.
-function viewOf(explorer, spec, state, width, dark, before = null) {
+function viewOf(explorer, spec, state, width, dark, before = null, most = []) {
   const numbers = before ? explorer.meanwhile(state, spec.data, before)
     : explorer.compute(state, spec.data);
-  const panels = panelsOf(explorer, width, dark);
+  const panels = panelsOf(explorer, width, dark, most);
   explorer.draw(panels, numbers, state);
   const sentence = explorer.sentence(numbers, state);
   return { state, numbers, panels, sentence, description: explorer.description(numbers, state) };
 }
 
-// Empty panels, in as few rows as the width allows.
-function panelsOf({ columns, minWidth, height }, width, dark) {
+// Empty panels, in as few rows as the width allows; `most` are heights that they do not exceed.
+function panelsOf({ columns, minWidth, height }, width, dark, most) {
   const fitting = Math.floor((width + GAP) / (minWidth + GAP));
   const rows = Math.ceil(columns.length / Math.max(1, Math.min(columns.length, fitting)));
   const perRow = Math.ceil(columns.length / rows);
@@ -155,7 +171,8 @@ function panelsOf({ columns, minWidth, height }, width, dark) {
     const row = columns.slice(first, first + perRow);
     const sum = row.reduce((total, other) => total + other, 0);
     const panelWidth = Math.floor((width - GAP * (row.length - 1)) * share / sum);
-    const panel = new Panel(panelWidth, Math.round(height(panelWidth)), dark);
+    const high = Math.min(Math.round(height(panelWidth)), most[n] ?? Infinity);
+    const panel = new Panel(panelWidth, high, dark);
     return Object.assign(panel, { row: first / perRow });
   });
 }
@@ -322,10 +339,11 @@ function mountOn(explorer, givenSpec, element, start = {},
   const drags = [explorer.drag ?? []].flat();
   const player = explorer.play && newPlayer(explorer.play.label, () =>
     set(explorer.play.step(view.state)));
+  root.classList.toggle("om-asks", Boolean(explorer.asks));
   if (player) bar.append(player.element);
   let view;
-  let width = 0;
-  let rest, pause;
+  let width = 0, most = [];
+  let rest, pause, settling;
   let touched = false; // by the reader: until then the address stays as it is
 
   function show() {
@@ -348,7 +366,7 @@ function mountOn(explorer, givenSpec, element, start = {},
     root.dataset.theme = dark ? "dark" : "light";
     tiles?.write(state);
     if (!width) return;
-    view = viewOf(explorer, spec, state, width, dark, before);
+    view = viewOf(explorer, spec, state, width, dark, before, most);
     view.panels.forEach((panel, n) => paint(panel, boxes[n]));
     for (const { panel, handles } of drags.filter((drag) => drag.handles)) {
       placeHandles(boxes[panel], handles(view.panels[panel], view.numbers, view.state));
@@ -367,20 +385,30 @@ function mountOn(explorer, givenSpec, element, start = {},
   // Whole pixels that panels may take; clientWidth would round 826.8 up, and the last would wrap.
   const room = () => Math.floor(root.getBoundingClientRect().width);
 
-  // After a change of the width. On a phone panels that have no room beside the controls are shown
-  // one row at a time, and what leaves no room for controls does not stay in sight.
+  // After a change of the width. What a phone's screen shows whole, with all controls, scrolls as
+  // the page does, and so do words to be moved, on which nothing lies, and what asks. Other
+  // pictures stay in sight while their controls scroll, one row of panels at a time, and become
+  // lower for it.
   function fit() {
     width = room();
     sentence.style.minHeight = "";
+    const isPhone = width < PHONE;
+    most = isPhone ? explorer.lows ?? [] : [];
     show();
     if (!width) return;
     const header = parseFloat(getComputedStyle(seen).top) || 0;
+    const isTooHigh = () => header + seen.offsetHeight + bar.offsetHeight > innerHeight;
     tabs.inTurn(false);
     tabs.write(view.panels);
-    const all = header + seen.offsetHeight + bar.offsetHeight;
-    tabs.inTurn(width < PHONE && all > innerHeight && view.panels.at(-1).row > 0);
+    tabs.inTurn(isPhone && isTooHigh() && !explorer.lows && view.panels.at(-1).row > 0);
     tabs.write(view.panels);
-    seen.classList.toggle("om-high", header + seen.offsetHeight + LEAST > innerHeight);
+    const stays = isTooHigh() && !tiles && !explorer.lows && !explorer.asks;
+    seen.classList.toggle("om-still", !stays);
+    if (!stays || !isPhone) return;
+    const shown = boxes.findIndex(({ element: box }) => !box.hidden);
+    const around = seen.offsetHeight - view.panels[shown].height;
+    most = boxes.map(() => Math.max(LEAST_HEIGHT, Math.round(IN_SIGHT * innerHeight - around)));
+    show();
   }
 
   function set(changes) {
@@ -397,6 +425,14 @@ function mountOn(explorer, givenSpec, element, start = {},
     draw(view.numbers);
     sentence.textContent = "Reading …";
     pause = setTimeout(show, PAUSE);
+  }
+
+  function release() {
+    clearTimeout(settling);
+    settling = setTimeout(() => {
+      explorer.settle(requested);
+      show();
+    }, SETTLE);
   }
 
   function moveTile(from, to) {
@@ -417,6 +453,9 @@ function mountOn(explorer, givenSpec, element, start = {},
   for (const kind of ["keydown", "pointerdown", "mousedown", "touchstart"]) {
     root.addEventListener(kind, (event) => event.stopPropagation(), { passive: true });
   }
+  if (explorer.settle) {
+    for (const kind of ["change", "pointerup", "click"]) root.addEventListener(kind, release);
+  }
   root.addEventListener("keydown", handOver);
   const sizes = new ResizeObserver(() => {
     if (room() !== width) fit();
@@ -432,6 +471,7 @@ function mountOn(explorer, givenSpec, element, start = {},
     if (touched && view) link?.write(view.state); // the controls may not have rested yet
     clearTimeout(rest);
     clearTimeout(pause);
+    clearTimeout(settling);
     player?.stop();
     sizes.disconnect();
     themes.disconnect();
@@ -718,7 +758,9 @@ function onDrag({ element, handles }, onlyHandles, follow) {
     if (event.pointerType !== "touch") act(event);
   });
   element.addEventListener("pointermove", (event) => {
-    if (event.buttons & 1 && start && !isSwipe(event)) act(event);
+    if (!(event.buttons & 1) || !start || isSwipe(event)) return;
+    if (begins) act(start); // a finger has moved some pixels before it is told from a tap
+    act(event);
   });
   element.addEventListener("click", act);
 }

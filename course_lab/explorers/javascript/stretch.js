@@ -9,9 +9,10 @@ const SLOWEST = 8; // times slower
 let reader = null; // the model, once it has been unpacked
 const known = new Map(); // losses of the settings that have been read, the last one last
 const PAST = 8; // settings that the picture remembers
-const WIDE = { x: [-0.02, 0.6], y: [0, 2] }; // nats a byte, of the right panel
-const NEAR = { x: [-0.01, 0.4], y: [0.3, 0.8] }; // as soon as the last three settings are there
+const NEAR = { x: [-0.03, 0.97], y: [0, 0.8] }; // nats a byte, of the right panel
+const MAP = { x: [0.5, 0.95], y: [0.33, 0.78], all: [-0.15, 2.5] }; // its inset: where, and what
 const INSET = 8; // pixels between the edge and a point that is held inside
+const CLOCKS = 9.5; // times slower: where the clocks stand, above the bars
 const HEAD = 44; // pixels, how high the place is in which a finger takes a bar's head
 
 function readerOf({ weights }) {
@@ -41,22 +42,68 @@ function countOf(unseen) {
   return count === 1 ? "1 hand reaches" : `${count} hands reach`;
 }
 
-// The axes of the right panel for the rises of the last settings, [x, y] each, yours the last.
-// They stay wide while a large fall is to be seen.
-function rangesOf(settings) {
-  const recent = settings.slice(-3);
-  if (recent.some(([x, y]) => x > NEAR.x[1] || y > NEAR.y[1] - 0.1)) return WIDE;
-  const [x, y] = recent[recent.length - 1];
-  return {
-    x: [Math.min(NEAR.x[0], x - 0.02), NEAR.x[1]],
-    y: [Math.min(NEAR.y[0], y - 0.05), NEAR.y[1]],
-  };
-}
+const isNear = ([x, y]) => x < NEAR.x[1] && y < NEAR.y[1]
+  && (x < MAP.x[0] || y < MAP.y[0]); // the inset shows all others
 
 // A value held inside the range of an axis of so many pixels.
 function heldInside(value, [low, high], pixels) {
   const inset = INSET * (high - low) / pixels;
   return Math.min(high - inset, Math.max(low + inset, value));
+}
+
+// A clock's slice in pixels around its centre, from one share of a turn to another, clockwise.
+function slice(x, y, radius, from, to) {
+  if (to - from > 0.999) return `M${x},${y - radius}a${radius},${radius} 0 1,1 -0.01,0z`;
+  const [first, last] = [from, to].map((turns) =>
+    `${(x + radius * Math.sin(WHOLE * turns)).toFixed(2)},`
+    + `${(y - radius * Math.cos(WHOLE * turns)).toFixed(2)}`);
+  return `M${x},${y}L${first}A${radius},${radius} 0 ${Number(to - from > 0.5)},1 ${last}z`;
+}
+
+// A clock for each hand above its bar: what training showed is blue, what is new orange.
+function clocks(panel, factors, unseen, { speeds, trained, long }) {
+  const radius = 0.44 * (panel.px(1) - panel.px(0));
+  const y = panel.py(CLOCKS);
+  speeds.forEach((speed, pair) => {
+    const x = Number(panel.px(pair).toFixed(2));
+    const seen = Math.min(1, trained * speed / WHOLE);
+    const reached = Math.min(1, long * speed / factors[pair] / WHOLE);
+    const fill = (path, colour) =>
+      panel.inside.push(`<path d="${path}" style="fill:var(--om-${colour})"/>`);
+    fill(slice(x, y, radius, 0, seen), 0);
+    if (unseen[pair]) fill(slice(x, y, radius, seen, reached), 3);
+    const rim = stroke({ colour: "grey", width: 1 });
+    panel.inside.push(`<path d="${slice(x, y, radius, 0, 1)}" ${rim}/>`);
+  });
+}
+
+function writeInside(panel, x, y, text, kind) {
+  const place = `x="${x.toFixed(1)}" y="${(y + 4).toFixed(1)}"`;
+  panel.inside.push(`<text ${place} class="${kind}">${text}</text>`);
+}
+
+// All ways, and yours, in a small map in the corner of the right panel.
+function map(panel, known, yours, colour) {
+  const place = ([first, last], value) =>
+    first + (last - first) * (value - MAP.all[0]) / (MAP.all[1] - MAP.all[0]);
+  const [left, right] = MAP.x.map((x) => panel.px(x)), [low, high] = MAP.y.map((y) => panel.py(y));
+  const at = ([x, y]) => [place(MAP.x, x), place(MAP.y, y)];
+  panel.inside.push(`<path d="M${left},${low}V${high}H${right}V${low}z" `
+    + 'style="fill:var(--om-paper);stroke:var(--om-grey)"/>');
+  const corners = [[0, 0], [0, NEAR.y[1]], [NEAR.x[1], NEAR.y[1]], [NEAR.x[1], 0], [0, 0]].map(at);
+  panel.line(...[0, 1].map((side) => corners.map((corner) => corner[side])),
+    { colour: "grey", width: 1, dash: "2 2" });
+  for (const [name, rises] of Object.entries(known)) {
+    const [x, y] = at(rises);
+    panel.dots([x], [y], { colour: 0, size: 2.5 });
+    if (isNear(rises)) continue;
+    const isRight = x > (MAP.x[0] + MAP.x[1]) / 2;
+    const aside = isRight ? -8 : 8;
+    writeInside(panel, panel.px(x) + aside, panel.py(y), name, isRight ? "om-end" : "om-start");
+  }
+  writeInside(panel, right - 6, low - 11, "all ways", "om-end");
+  const [x, y] = at(yours.map((rise) => Math.min(MAP.all[1], rise)));
+  panel.dots([x], [y], { colour, size: 4.5, hollow: true });
 }
 
 // What the learner may write in the next cell: {5: 6, 6: 8}, hand and how many times slower.
@@ -72,6 +119,7 @@ const EXPLORER = {
   columns: [1, 1.1],
   minWidth: 240,
   height: () => 300,
+  lows: [210, 285], // who draws sees at once what it does
 
   initialise(state, start) {
     const { ways, speeds } = SPEC.data;
@@ -132,54 +180,54 @@ const EXPLORER = {
     const pairs = factors.map((_, pair) => pair);
     left.axes({
       x: [-0.7, pairs.length - 0.3], xticks: pairs.filter((n) => n % 5 === 0),
-      y: [0, SLOWEST + 0.4], title: "draw here: how much slower", ylabel: "times slower",
+      y: [0, CLOCKS + 0.7], yticks: [0, 2, 4, 6, 8],
+      title: "draw here: how much slower", ylabel: "times slower",
       xlabel: slower ? "hand; one takes all slower ones along" : "hand, fast to slow",
-      legend: [{ name: "no new angle", colour: 0, mark: "square", hollow: false },
+      legend: [{ name: "seen in training", colour: 0, mark: "square", hollow: false },
         { name: "new angles", colour: 3, mark: "square", hollow: false }],
     }).bars(pairs.filter((pair) => !unseen[pair]), factors.filter((_, pair) => !unseen[pair]))
       .bars(pairs.filter((pair) => unseen[pair]), factors.filter((_, pair) => unseen[pair]),
         { colour: 3 })
       .across(1)
       .dots([hand], [factors[hand]], { colour: "ink", size: 6, hollow: true });
+    clocks(left, factors, unseen, SPEC.data);
 
     const [home] = rivals.direct;
     const risesOf = ([short, far]) => [short - home, far - home];
     const goal = risesOf(rivals.step).reduce((sum, rise) => sum + rise, 0);
     const [x, y] = risesOf(losses);
     const past = [...known.values()].filter((other) => other !== losses).slice(-PAST).map(risesOf);
-    const ranges = rangesOf([...past, [x, y]]);
     right.axes({
-      ...ranges, title: reading ? "reading …" : "how much worse it reads",
+      ...NEAR, equal: true, title: reading ? "reading …" : "how much worse it reads",
       xlabel: `rise at ${trained} bytes (nats a byte)`, ylabel: `rise at ${long} bytes`,
       legend: [{ name: "yours", colour: "ink", mark: "dot" },
         { name: "earlier", colour: "grey", mark: "dot", hollow: false },
         { name: "as good as the step", colour: "grey", dash: "4 3" }],
     }).line([0, goal], [goal, 0], { dash: "4 3", colour: "grey" });
     const { box } = right;
-    let outside = 0; // points named so far at the edge
-    for (const [name, pair] of Object.entries({ ...rivals, yours: losses })) {
-      const [across, up] = risesOf(pair);
-      if (across > ranges.x[1] || up > ranges.y[1]) {
-        const values = `${fixed(across, 1)}, ${fixed(up, 1)}`;
-        const arrow = across > ranges.x[1] ? "↗" : "↑";
-        const level = box.top + 12 + 15 * outside;
-        right.write(box.left + box.width, level, `${name} (${values}) ${arrow}`, "om-end");
-        outside += 1;
-      } else if (name !== "yours") {
-        right.dots([across], [up], { colour: 0, size: 3.5 });
-        // The step's below the dashed line on which it stands: earlier settings come from above.
-        const [aside, above, kind] = {
-          step: [-6, -13, "om-end"], YaRN: [8, -7, "om-start"],
-        }[name] ?? [8, 6, "om-start"];
-        const height = box.top + right.py(up) - above;
-        right.write(box.left + right.px(across) + aside, height, name, kind);
-      }
+    const all = Object.fromEntries(Object.entries(rivals).map(([name, pair]) =>
+      [name, risesOf(pair)]));
+    for (const [name, [across, up]] of Object.entries(all)) {
+      if (!isNear([across, up])) continue;
+      right.dots([across], [up], { colour: 0, size: 3.5 });
+      // The step's below the dashed line on which it stands: earlier settings come from above.
+      const [aside, above, kind] = {
+        step: [-6, -13, "om-end"], YaRN: [8, -7, "om-start"],
+      }[name] ?? [8, 6, "om-start"];
+      right.write(box.left + right.px(across) + aside, box.top + right.py(up) - above, name, kind);
     }
     const [acrosses, ups] = [0, 1].map((side) => [...past, [x, y]].map((rises) => rises[side]));
     right.line(acrosses, ups, { colour: "grey", width: 1, fade: 0.6 })
-      .dots(acrosses.slice(0, -1), ups.slice(0, -1), { colour: "grey", size: 2.5 })
-      .dots([heldInside(x, ranges.x, box.width)], [heldInside(y, ranges.y, box.height)],
-        { colour: reading ? "grey" : "ink", size: 6, hollow: true });
+      .dots(acrosses.slice(0, -1), ups.slice(0, -1), { colour: "grey", size: 2.5 });
+    const colour = reading ? "grey" : "ink";
+    map(right, all, [x, y], colour);
+    if (x < MAP.x[0] || isNear([x, y])) {
+      right.dots([heldInside(x, NEAR.x, box.width)], [heldInside(y, NEAR.y, box.height)],
+        { colour, size: 6, hollow: true });
+      const above = y > NEAR.y[1] ? `${fixed(y, 2)} ↑` : "";
+      const aside = heldInside(x, NEAR.x, box.width);
+      if (above) writeInside(right, right.px(aside) + 10, INSET, above, "om-start");
+    }
   },
 
   sentence({ losses, unseen }, { set }) {
@@ -207,9 +255,10 @@ const EXPLORER = {
     const crossed = unseen.flatMap((isNew, pair) => (isNew ? [pair] : []));
     const slowed = state.factors.map((factor) => fixed(factor, 0, 2)).join(", ");
     return `Left: a bar for each hand, how many times slower it is: ${slowed}; hand ${state.hand} `
-      + "is chosen; those with new angles are orange. Right: points, how much the loss rises at "
+      + "is chosen; those with new angles are orange. Above each a clock: "
+      + "blue what training showed, orange what is new. Right: points, how much the loss rises at "
       + `${trained} bytes across and at ${long} up: ${points.join("; ")}. `
-      + "Those outside the axes are named at the edge, blue ones are known ways. Grey "
+      + "An inset shows also those outside the axes. Blue ones are known ways. Grey "
       + "points are your last settings. A dashed line joins what adds up to as much as the step. "
       + `Hands with new angles: ${crossed.join(", ") || "none"}. Set as: ${state.set}. `
       + `In Python: mine = ${writtenOf(state.factors)}.`;

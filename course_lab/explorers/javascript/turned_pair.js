@@ -98,6 +98,7 @@ const EXPLORER = {
   draw([left, right], { query, key, products }, { p, r, both }) {
     left.axes({
       x: [-1.3, 1.3], y: [-1.3, 1.3], equal: true, title: "turned (dotted: before)",
+      xticks: [-1, 0, 1], yticks: [-1, 0, 1],
       xlabel: "first number", ylabel: "second number",
       legend: [{ name: "query" }, { name: "key", colour: 1 }],
     });
