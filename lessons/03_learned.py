@@ -526,7 +526,7 @@ tips = pointing[4, :, None]
 for last in (85, 511):
     widest = (tips[:last] - tips[:last].T).abs().max()
     print(f"rows 1 to {last}: the slowest hand's tips are at most {widest:.2f} apart")
-fig = plt.figure(figsize=(7.4, 5.8), layout="constrained")
+fig = plt.figure(figsize=(7.0, 5.8), layout="constrained")
 grid = fig.add_gridspec(2, 5, height_ratios=[1.2, 1.7])
 for number, (period, hand) in enumerate(zip(periods.tolist(), pointing, strict=True)):
     ax = fig.add_subplot(grid[0, number])
