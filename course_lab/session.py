@@ -1,4 +1,4 @@
-"""What the first cell of every lesson sets up: seed, device, CPU threads and figure style."""
+"""What the first cell of every lesson sets up: seed, device, CPU threads and styles."""
 
 import os
 from collections.abc import Callable, Iterable
@@ -9,6 +9,7 @@ from torch import nn
 
 from course_lab.chinese import chinese_font
 from course_lab.door_strip import describe_doors, door_strip
+from course_lab.widgets.notebook import use_notebook_style
 from course_utils import plots
 from course_utils.devices import pick_device, seed_everything
 
@@ -23,7 +24,7 @@ def start(
     title: str = "",
     description: str = "",
 ) -> torch.device:
-    """Set seed, CPU threads and figure style, print what was chosen, return the device.
+    """Set seed, CPU threads and styles, print what was chosen, return the device.
 
     It may be called again. At most half of the machine's cores are used.
 
@@ -47,6 +48,7 @@ def start(
     if doors is not None:
         doors = list(doors)
         plots.show(door_strip(doors, title), description or describe_doors(doors))
+    use_notebook_style()
     return picked
 
 

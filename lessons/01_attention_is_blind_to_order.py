@@ -381,6 +381,7 @@ explorers.masked_sentence()
 # The answer
 from course_lab.sentences import BUFFALO
 
+torch.manual_seed(0)
 causal = MultiHeadAttention(d_model=32, n_heads=1, causal=True).requires_grad_(False)
 rows = causal(2 * word_vectors(BUFFALO, 32)[None])[0][0]
 gaps = torch.cdist(rows, rows)
@@ -677,11 +678,8 @@ myths.settle(
     "training finds it is in the closer look.",
 )
 
-# %% [markdown]
-# The first two once more, in the encoder without its places.
-
 # %% tags=["pretrained", "plumbing"]
-# The encoder without places, with and without a mask
+# The first two in a real model: the encoder without places, with and without a mask
 from course_utils.encodings import PositionalEncoding, create
 
 

@@ -90,6 +90,14 @@ def test_answer_and_picture_wait_once_for_a_guess_and_what_follows_is_open(noteb
     assert notebook.run(PICTURE) == "a picture"
 
 
+def test_a_question_that_is_asked_again_holds_its_answer_again(notebook):
+    notebook.run(REVEAL, REVEAL)
+    notebook.run(ASK)
+    notebook.question()
+    assert notebook.run(REVEAL) == GUESS_FIRST
+    assert "No prediction was made above" in notebook.run(REVEAL)
+
+
 def test_a_note_repeats_a_question_that_quotes_in_single_quotes(notebook):
     asks = "other = widgets.predict('“A to B”: which page?', ['one', 'two'])"
     notebook.run(asks)

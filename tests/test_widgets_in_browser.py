@@ -20,8 +20,9 @@ from course_utils.plots.paper import INK
 pytestmark = pytest.mark.browser
 
 QUESTION = "Which way is up?"
+STYLE = "from course_lab.widgets.notebook import use_notebook_style\nuse_notebook_style()\n"
 CELLS = [
-    "from course_lab import widgets\n"
+    f"{STYLE}from course_lab import widgets\n"
     f"guess = widgets.predict({QUESTION!r}, ['left', 'up', 'both'])",
     "number = widgets.predict_number('How many?', 'nats')",
     "from course_lab.checks import Check\n"
@@ -94,6 +95,12 @@ def test_shift_and_enter_asks_again_before_a_guess_and_goes_on_to_the_answer_aft
     page.get_by_text("Run on (Shift+Enter)").wait_for(timeout=30 * SECONDS)
     runs_the_next_cell(page, 0)
     page.close()
+
+
+def test_keys_stay_with_a_question_that_is_pressed_beside_its_options(page):
+    page.locator(".om-question").first.locator("label").last.click()
+    page.locator(".om-question legend").first.click()
+    runs_the_next_cell(page, 0)
 
 
 def test_the_focus_returns_from_a_question_to_its_cell(page):
@@ -410,13 +417,15 @@ def test_a_folded_cell_says_that_it_runs_until_it_ends(browser, jupyterlab):
     asks, waits = (
         nbformat.v4.new_code_cell(source, id=f"r{n}") for n, source in enumerate((CELLS[0], WAITS))
     )
-    fold(waits)
+    for cell in (asks, waits):
+        fold(cell)
     notebook = nbformat.v4.new_notebook(cells=[asks, waits], metadata=METADATA)
     nbformat.write(notebook, folder / "runs.ipynb")
     page = browser.new_page(viewport={"width": 1200, "height": 1000})
     page.goto(f"{address}/doc/tree/runs.ipynb?token={token}&reset")
     page.wait_for_function(IDLE, timeout=90 * SECONDS)
     run_next(page)
+    assert page.locator(".jp-InputPlaceholder:visible").count() == 1, "not the question's"
     page.locator(".om-question input").first.click()
     page.get_by_text("Recorded").wait_for(timeout=30 * SECONDS)
     page.keyboard.press("Shift+Enter")
@@ -430,30 +439,28 @@ def test_a_folded_cell_says_that_it_runs_until_it_ends(browser, jupyterlab):
     page.close()
 
 
-def test_after_a_question_bars_of_folded_code_have_words_and_stored_pictures_are_dark_in_the_dark(
+def test_from_the_first_cell_on_bars_of_code_have_words_and_stored_pictures_are_dark_in_the_dark(
     browser, jupyterlab
 ):
     folder, address, token = jupyterlab
-    asks, draws = (
+    starts, draws = (
         nbformat.v4.new_code_cell(source, id=f"f{n}")
         for n, source in enumerate(
             (
-                f"{CELLS[0]}\n{OPEN}",
+                "import course_lab\ncourse_lab.start()",
                 "# The picture\nfrom PIL import Image\n"
                 "picture = Image.new('RGB', (90, 90), 'white')\n"
                 f"picture.paste({INK}, (0, 0, 30, 90))\npicture",
             )
         )
     )
-    for cell in (asks, draws):
-        fold(cell)
-    folded = nbformat.v4.new_notebook(cells=[asks, draws], metadata=METADATA)
+    fold(draws)
+    folded = nbformat.v4.new_notebook(cells=[starts, draws], metadata=METADATA)
     nbformat.write(folded, folder / "folded.ipynb")
     page = browser.new_page(viewport={"width": 1200, "height": 1000})
     open_and_run(page, address, token, "folded.ipynb")
     page.get_by_text("The picture", exact=True).wait_for(timeout=30 * SECONDS)
     assert page.get_by_text("#@title").count() == 0
-    assert page.locator(".jp-InputPlaceholder:visible").count() == 1, "not the question's"
     picture = page.locator(".jp-RenderedImage img").first
     picture.wait_for(timeout=30 * SECONDS)
 

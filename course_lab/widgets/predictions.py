@@ -22,7 +22,6 @@ class Question(anywidget.AnyWidget):
     """A question in a box: with options to choose among, or without any a field for a number."""
 
     _esm = Path(__file__).with_name("question.js").read_text("utf-8")
-    _css = Path(__file__).with_name("notebook.css").read_text("utf-8")
     question = traitlets.Unicode().tag(sync=True)
     options = traitlets.List(traitlets.Unicode()).tag(sync=True)
     as_html = traitlets.List(traitlets.Unicode()).tag(sync=True)  # the question, then the options

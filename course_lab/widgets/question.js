@@ -8,6 +8,7 @@ const STYLE = `
   padding: 10px 16px; border: 1px solid var(--om-line); border-left: 4px solid var(--om-brand);
   border-radius: 6px; color: var(--jp-content-font-color1, inherit);
   font: 14px/1.45 var(--jp-content-font-family, system-ui), sans-serif; }
+.om-question:focus { outline: none; }
 .om-question fieldset { border: 0; margin: 0; padding: 0; min-width: 0; }
 .om-question legend { padding: 0 0 4px; font-size: inherit; color: inherit; }
 .om-question label { display: flex; gap: 10px; align-items: center; min-height: 32px; margin: 0;
@@ -42,16 +43,6 @@ function handOver(event, answered) {
   cell.dispatchEvent(new KeyboardEvent("keydown", event));
 }
 
-// JupyterLab shows the first line of folded code, which starts with Colab's mark of a title.
-const MARK = "#@title ";
-function hideMarks() {
-  for (const title of document.querySelectorAll(".jp-PlaceholderText")) {
-    if (title.textContent.startsWith(MARK)) {
-      title.textContent = title.textContent.slice(MARK.length);
-    }
-  }
-}
-
 // The folded text after an answer, up to the next question, opens once the answer is shown.
 const LOOK = "Look, once you have guessed";
 const ASKS = "Run this cell to answer."; // a question that did not run yet says so
@@ -72,11 +63,9 @@ function openLooks() {
 
 const watched = new WeakSet(); // notebooks, whose cells come and go as one scrolls
 function watch(notebook) {
-  hideMarks();
   if (!notebook || watched.has(notebook)) return;
   watched.add(notebook);
-  const tidy = () => { hideMarks(); openLooks(); };
-  new MutationObserver(tidy).observe(notebook, { childList: true, subtree: true });
+  new MutationObserver(openLooks).observe(notebook, { childList: true, subtree: true });
 }
 
 function render({ model, el }) {
@@ -98,7 +87,8 @@ function render({ model, el }) {
   }
   const note = newElement("p", { role: "status" });
   const root = newElement("div",
-    { class: "om-question", "data-lm-suppress-shortcuts": "true" }, newElement("style", {}, STYLE),
+    { class: "om-question", "data-lm-suppress-shortcuts": "true",
+      tabindex: "-1" /* a press beside the options keeps the keys here */ }, newElement("style", {}, STYLE),
     newElement("fieldset", {}, title, ...labels), note);
 
   function show() {

@@ -71,14 +71,17 @@ class Printed(io.TextIOBase):
 class Seal:
     """Holds back each cell from a question to its answer, and the folded pictures that follow.
 
-    It does so the first time that the cell runs, and only while a guess is missing. The cell runs
-    to its end, so that later cells find its variables; the last guess shows what was held back.
-    Where the notebook's file can be read, its tags say which cells these are.
+    It does so the first time that the cell runs, and only while a guess is missing; if the question
+    is asked again, once more. The cell runs to its end, so that later cells find its variables; the
+    last guess shows what was held back. Where the notebook's file can be read, its tags say which
+    cells these are.
     """
 
     def __init__(self) -> None:
         self._questions: list[Question] = []  # of the cell that asked last
         self._asking_cell: int | None = None  # its number
+        self._waited: dict[str, set[str]] = {}  # question → sources of the cells held back for it
+        self._again: set[str] = set()  # those of them that wait again, as it was asked once more
         self._held: list[Held] = []
         self._let_go: Callable[[], list[dict[str, Any]]] | None = None  # ends a hold; the outputs
 
@@ -95,8 +98,9 @@ class Seal:
         self.open()
         cell = getattr(IPython.get_ipython(), "execution_count", None)
         if cell != self._asking_cell:
-            self._questions, self._asking_cell = [], cell
+            self._questions, self._asking_cell, self._again = [], cell, set()
         self._questions.append(question)
+        self._again |= self._waited.get(question.question, set())
         return self._questions
 
     def open(self) -> None:
@@ -124,9 +128,12 @@ class Seal:
         """A cell begins to run."""
         if all(question.revealed for question in self._questions) and not source.startswith(TITLE):
             self._questions = []  # the pictures of the answer end here
-        has_run = source.rstrip("\n") in shell.history_manager.input_hist_raw
+        is_new = source.rstrip("\n") not in shell.history_manager.input_hist_raw
         waits = any(question.waits for question in self._questions)
-        if waits and not has_run and _may_give_away(shell):
+        if waits and (is_new or source in self._again) and _may_give_away(shell):
+            self._again.discard(source)
+            for question in self._questions:
+                self._waited.setdefault(question.question, set()).add(source)
             self._hold(shell)
 
     def end(self) -> None:

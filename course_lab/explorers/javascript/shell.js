@@ -44,7 +44,7 @@ const STYLE = `
   --om-paper: #111;
   color-scheme: dark; }
 .om *, .om *::before { box-sizing: border-box; }
-.om-controls { display: grid; gap: 2px 24px; align-items: end;
+.om-controls { display: grid; gap: 2px 24px; align-items: start;
   grid-template-columns: repeat(auto-fit, minmax(min(100%, 16.5rem), 1fr)); }
 .om-control { display: grid; grid-template-columns: auto 1fr; gap: 8px; min-height: 28px;
   align-items: center; margin: 0; font-weight: normal; color: inherit; }
