@@ -9,6 +9,7 @@ from torch import nn
 
 from course_lab.chinese import chinese_font
 from course_lab.door_strip import describe_doors, door_strip
+from course_lab.widgets.meant_errors import meant_errors
 from course_lab.widgets.notebook import use_notebook_style
 from course_utils import plots
 from course_utils.devices import pick_device, seed_everything
@@ -26,7 +27,8 @@ def start(
 ) -> torch.device:
     """Set seed, CPU threads and styles, print what was chosen, return the device.
 
-    It may be called again. At most half of the machine's cores are used.
+    It may be called again. At most half of the machine's cores are used. From the next cell on, a
+    cell tagged ``raises-exception`` shows its error in one line.
 
     Args:
         seed: for Python, NumPy and PyTorch.
@@ -44,6 +46,7 @@ def start(
     torch.set_num_threads(threads)
     font = chinese_font()
     plots.use_style(*[font] if font else [])
+    meant_errors.start()
     print(f"seed {seed} · device {picked} · {threads} CPU thread(s) · torch {torch.__version__}")
     if doors is not None:
         doors = list(doors)
