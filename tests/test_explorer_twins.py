@@ -466,7 +466,7 @@ def doors(drawing: int, **opened: float) -> Numbers:
     return {
         "weights": weights[drawing],
         "adds": adds[drawing],
-        "ahead": weights[:, NEAR] - weights[:, FAR],
+        "ratios": weights[:, NEAR] / weights[:, FAR],
     }
 
 

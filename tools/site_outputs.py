@@ -36,6 +36,7 @@ FITS = 0.53  # of what stands alone in its row: rather so small than cut
 PANEL = re.compile(r'<view id="(panel-\d+)" viewBox="(\S+) (\S+) (\S+) (\S+)"')
 UNUSUAL = 1.25  # times as wide as the others: with a colour bar, which may stand alone
 TITLE = 0.3  # of a door strip's height
+DOOR_STRIP = re.compile(r"\b(?:door_strip\(|doors=)")  # in a cell that draws it
 DOORS = 0.76  # of their size as drawn, on a phone: then their words have 9 pixels
 CUT = 0.493  # of its width: left of the third door's leaf
 GAPS = re.compile(r" {2,}")  # between the columns of a line of print
@@ -69,13 +70,11 @@ class Outputs:
     files: dict[str, bytes] = field(default_factory=dict)  # by their paths on the site
     explorers: Counter[str] = field(default_factory=Counter)
 
-    def blocks(
-        self, cell: NotebookNode, keys: tuple[str, ...] = (), halves: bool = False
-    ) -> list[str]:
+    def blocks(self, cell: NotebookNode, keys: tuple[str, ...] = ()) -> list[str]:
         """The blocks of a cell that may answer the question with one of these keys.
 
-        Questions and claims are left out: the page has forms for them. With ``halves`` a phone
-        shows the left half of a drawing above the right one, both without the title.
+        Questions and claims are left out: the page has forms for them. A phone shows the left half
+        of the strip of doors above the right one, both without the title.
         """
         waiting = site_explorers.shown(cell, self.lesson)
         blocks: list[str] = []
@@ -91,15 +90,15 @@ class Outputs:
             elif output.output_type == "error":
                 blocks.append(_printed(f"{output.ename}: {output.evalue}"))
             else:
-                blocks += self._shown(cell, output.data, halves)
+                blocks += self._shown(cell, output.data)
         return blocks
 
-    def _shown(self, cell: NotebookNode, data: NotebookNode, halves: bool) -> list[str]:
+    def _shown(self, cell: NotebookNode, data: NotebookNode) -> list[str]:
         text = data.get("text/plain", "")
         if CLAIM_MIME in data or site_questions.QUESTION.fullmatch(text):
             return []
         if "image/svg+xml" in data:
-            return self._drawing(cell, data["image/svg+xml"], text, halves)
+            return self._drawing(cell, data["image/svg+xml"], text)
         if "image/png" in data:
             picture = self._picture(cell, base64.b64decode(data["image/png"]), text)
             moves = text.startswith(site_explorers.IN_KERNEL)
@@ -110,7 +109,7 @@ class Outputs:
             return [_html(data["text/html"])]
         return [_printed(text)] if text else []
 
-    def _drawing(self, cell: NotebookNode, svg: str, description: str, halves: bool) -> list[str]:
+    def _drawing(self, cell: NotebookNode, svg: str, description: str) -> list[str]:
         """A figure whole and, if it has several panels, each by itself for a phone."""
         svg = _opaque_in_the_dark(svg)
         address = self._file(cell, "svg", svg.encode())
@@ -120,6 +119,7 @@ class Outputs:
             raise BuildError(f"{self.lesson}, cell {cell.id} shows an SVG without width and height")
         width, height = (round(float(points) * PIXELS) for points in size.groups())
         whole = _image(address, words, width, height)
+        halves = bool(DOOR_STRIP.search(cell.source))
         views = _halves(*map(float, size.groups())) if halves else _views(svg)
         if self.on_phones is not None:
             views = [

@@ -273,7 +273,7 @@ class _Writer:
         drawn.outputs = [out for out in cell.outputs if out.output_type != "stream"]
         printed.outputs = [out for out in cell.outputs if out.output_type == "stream"]
         settings = [code_block(cell.source, kind=NO_SEARCH), *self.outputs.blocks(printed)]
-        doors = self.outputs.blocks(drawn, halves=True)
+        doors = self.outputs.blocks(drawn)
         return [*doors, *folded("Code: the start", settings, class_="om-code")]
 
     def _settled(self, cell: NotebookNode) -> list[str]:

@@ -18,7 +18,6 @@ ON_PHONES: dict[str, list[int | Window]] = {
 }
 WIDEST = 870  # pixels as drawn: of a wider figure the page shows these parts too
 DRAWN = re.compile(r"--om-drawn: (\d+)")
-DOORS = "00_start_here"  # whose picture is the strip of doors
 
 
 def page(text: str, root: Path) -> Page:
@@ -29,7 +28,7 @@ def page(text: str, root: Path) -> Page:
         outputs = Outputs(lesson.name, "", ON_PHONES.get(lesson.name))
         cell = picture_cell(root, lesson.name)
         cell.outputs = [part for part in cell.outputs if "image/png" in part.get("data", {})]
-        pictures = outputs.blocks(cell, halves=lesson.name == DOORS)
+        pictures = outputs.blocks(cell)
         files |= outputs.files
         if lesson.name in ON_PHONES and int(DRAWN.findall(pictures[0])[0]) > WIDEST:
             pictures = [tag("div", "".join(pictures), class_="om-parts")]

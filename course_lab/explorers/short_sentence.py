@@ -102,7 +102,7 @@ doors = Explorer(
     "attention of “cat” over a sentence, through four doors",
     "Two bars for each word: the attention that “cat” gives it, and what it adds to the sum. With "
     "all doors shut the two “the” are alike in both. A dot for each of 20 drawings of the random "
-    "words says by how much the nearer “the” gets more.",
+    "words says how many times as much the nearer “the” gets as the farther.",
     {
         name: Slider(0.0, 1.0, 0.0, step=0.05, label=f"{number} {name}")
         for number, name in enumerate(DOORS, 1)

@@ -2,6 +2,10 @@
 
 const [QUERY, NEAR, FAR] = [1, 0, 4]; // the places of "cat" and of both "the"
 const SAME = 1e-9; // weights that differ by less are the same
+const NEARER = { name: "nearer", colour: 1, mark: "dot", hollow: false };
+const FARTHER = { name: "farther", colour: 2, mark: "dot", hollow: false };
+const LEAST = 0.75; // of what the axis of ratios shows; below all that doors can do
+const TICKS = [[0.8, 1, 1.25, 1.6], [1, 2, 4], [1, 2, 4, 8, 12]]; // to the top of each range
 
 function dot(a, b) {
   return a.reduce((sum, value, n) => sum + value * b[n], 0);
@@ -28,6 +32,11 @@ function attention(vectors, { embed, rotate, bias }, { table, speeds }) {
   return { inputs, weights: powers.map((power) => power / total) };
 }
 
+// Who gets more where the nearer "the" gets so many times as much as the farther.
+const nearerWins = (ratio) => ratio > 1 + SAME;
+const fartherWins = (ratio) => ratio < 1 - SAME;
+const isAlike = (ratio) => !nearerWins(ratio) && !fartherWins(ratio);
+
 const EXPLORER = {
   columns: [1, 1, 1],
   minWidth: 250,
@@ -37,34 +46,36 @@ const EXPLORER = {
     const all = data.drawings.map((vectors) => attention(vectors, state, data));
     const { inputs, weights } = all[state.drawing];
     const adds = weights.map((w, p) => w * (inputs[p][0] + state.values * (p - QUERY)));
-    return { weights, adds, ahead: all.map((seen) => seen.weights[NEAR] - seen.weights[FAR]) };
+    return { weights, adds, ratios: all.map((row) => row.weights[NEAR] / row.weights[FAR]) };
   },
 
-  draw([left, middle, right], { weights, adds, ahead }, { drawing }) {
+  draw([left, middle, right], { weights, adds, ratios }, { drawing }) {
     const { words } = SPEC.data;
+    const legend = [NEARER, FARTHER];
     const places = words.map((_, n) => n);
     const xticks = words.map((word, n) => [n, word]);
     const draw = (panel, heights, y, title, ylabel) => {
-      panel.axes({ x: [-0.6, words.length - 0.4], y, xticks, title, ylabel });
+      panel.axes({ x: [-0.6, words.length - 0.4], y, xticks, title, ylabel, legend });
       panel.bars(places, heights).across(0);
-      const two = [NEAR, FAR];
-      panel.bars(two, two.map((n) => heights[n]), { colour: 1 });
+      panel.bars([NEAR], [heights[NEAR]], NEARER).bars([FAR], [heights[FAR]], FARTHER);
       heights.forEach((height, n) => panel.write(panel.box.left + panel.px(n),
         panel.box.top + panel.py(Math.max(height, 0)) - 4, fixed(height, 2)));
     };
     const room = [Math.min(-0.2, 1.1 * Math.min(...adds)), Math.max(0.8, 1.2 * Math.max(...adds))];
     draw(left, weights, [0, 1], "weights of “cat”", "weight");
     draw(middle, adds, room, "what each word adds", "weight × first number");
+    const yticks = TICKS.find((range) => range.at(-1) > Math.max(...ratios));
     right.axes({
-      x: [-1, ahead.length], y: [-0.06, 0.17], title: "which “the” gets more",
-      xlabel: "drawing (click one)", ylabel: "nearer − farther",
-    }).across(0).dots(ahead.keys(), ahead, { size: 3.5 });
-    const below = [...ahead.keys()].filter((n) => ahead[n] < -SAME);
-    right.dots(below, below.map((n) => ahead[n]), { size: 3.5, colour: 1 });
-    right.dots([drawing], [ahead[drawing]], { size: 7, hollow: true });
-    const [start, top] = [right.box.left + 8, right.box.top];
-    right.write(start, top + 14, "above 0: the nearer", "om-start");
-    right.write(start, top + right.box.height - 6, "below 0: the farther", "om-start");
+      x: [-1, ratios.length], y: [LEAST, yticks.at(-1)], ylog: true, yticks,
+      title: "which “the” gets more", xlabel: "drawing (click one)", ylabel: "nearer ÷ farther",
+      legend,
+    }).across(1);
+    const dots = (drawn, look) => right.dots(drawn, drawn.map((n) => ratios[n]), look);
+    const drawings = [...ratios.keys()];
+    dots(drawings.filter((n) => isAlike(ratios[n])), { size: 3.5, colour: "grey" });
+    dots(drawings.filter((n) => nearerWins(ratios[n])), { size: 3.5, colour: 1 });
+    dots(drawings.filter((n) => fartherWins(ratios[n])), { size: 3.5, colour: 2 });
+    dots([drawing], { size: 7, hollow: true, colour: "ink" });
   },
 
   drag: {
@@ -74,27 +85,30 @@ const EXPLORER = {
     },
   },
 
-  sentence({ weights, adds, ahead }) {
-    const same = [weights, adds].every((n) => Math.abs(n[NEAR] - n[FAR]) < 1e-5);
+  sentence({ weights, adds, ratios }) {
+    const differ = (numbers) => Math.abs(numbers[NEAR] - numbers[FAR]) >= 1e-5;
     const pair = (numbers) => {
       const [near, far] = [numbers[NEAR], numbers[FAR]];
       const digits = [3, 4, 5].find((n) => fixed(near, n) !== fixed(far, n)) ?? 3;
       return `${fixed(near, digits)} and ${fixed(far, digits)}`;
     };
-    return `The two “the” get ${pair(weights)} of its attention and add ${pair(adds)}: “cat” `
-      + `${same ? "cannot" : "can"} tell them apart. The nearer gets more in `
-      + `${ahead.filter((gap) => gap > SAME).length} of ${ahead.length} drawings, the farther in `
-      + `${ahead.filter((gap) => gap < -SAME).length}.`;
+    let verdict = "“cat” cannot tell them apart";
+    if (differ(weights)) verdict = "“cat” can tell them apart";
+    else if (differ(adds)) verdict = "“cat” looks at both alike, only what they add differs";
+    return `The two “the” get ${pair(weights)} of its attention and add ${pair(adds)}: ${verdict}. `
+      + `The nearer gets more in ${ratios.filter(nearerWins).length} of ${ratios.length} drawings, `
+      + `the farther in ${ratios.filter(fartherWins).length}.`;
   },
 
-  description({ weights, adds, ahead }, { embed, rotate, bias, values, drawing }) {
+  description({ weights, adds, ratios }, { embed, rotate, bias, values, drawing }) {
     const { words } = SPEC.data;
     const list = (numbers) => words.map((word, n) => `${word} ${fixed(numbers[n], 2)}`).join(", ");
     return `Doors open by ${fixed(embed, 2)} (embed), ${fixed(rotate, 2)} (rotate), `
       + `${fixed(bias, 2)} (bias), ${fixed(values, 2)} (values); drawing ${drawing}. Left, a bar `
       + `for each word: how much attention “cat” gives it: ${list(weights)}. In the middle, what `
       + `each word adds to the sum, the first of its numbers: ${list(adds)}. Right, a dot for each `
-      + "drawing of the random words: the weight of the nearer “the” less that of the farther, "
-      + `from ${fixed(Math.min(...ahead), 3)} to ${fixed(Math.max(...ahead), 3)}.`;
+      + "drawing of the random words, with a line at 1: how many times as much the nearer “the” "
+      + `gets as the farther, from ${fixed(Math.min(...ratios), 3)} to `
+      + `${fixed(Math.max(...ratios), 3)}.`;
   },
 };
