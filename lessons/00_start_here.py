@@ -81,7 +81,7 @@ described = "; ".join(
 plots.show(fig, f"What “cat” gives each word. {described}.")
 
 # %% [markdown]
-# **Look:** the farther one gets more, and "mat", farthest of all, most. What we add multiplies.
+# **Look:** the second one gets more, and "mat", last of all, most. What we add multiplies.
 # With "cat" $w$ (mark 1), another word $w'$ (mark $p$), and a bar for a mean:
 #
 # $$(w + 1) \cdot (w' + p) / 32 = w \cdot w' / 32 + \overline{w'} + p\,\overline{w} + 1 \cdot p$$
@@ -99,7 +99,7 @@ for name, p in [("nearer", 0), ("farther", 4)]:
 # %% [markdown]
 # ## Four doors
 #
-# Attention uses a word's vector three times:
+# Attention uses a word's vector three times (through learned matrices, which we leave out):
 #
 # - as a *query* $q$ it asks (here "cat");
 # - as a *key* $k$ it is compared with the query, which gives a *score*;
@@ -130,8 +130,9 @@ options = ["in none", "in about half", "in about three quarters", "in all 20"]
 guess = widgets.predict("Rotate alone, at 1: nearer “the” ahead in how many drawings?", options)
 
 # %% [markdown]
-# Each dot is a drawing. Which door alone lifts all above 1, which moves only the middle panel?
-# With *rotate* at 1: how little *bias* is enough for 20 of 20?
+# Each dot is a drawing; *embed* stands at 0.5. Which door, alone at 1, lifts all dots above 1? Which
+# moves only the middle panel? Then *rotate* at 1 and *embed* shut: how little *bias* is enough for
+# 20 of 20?
 
 # %%
 explorers.doors(embed=0.5)
@@ -156,9 +157,9 @@ for bias in torch.arange(21) / 20:
         break
 
 # %% [markdown]
-# **Look:** *bias* always lifts the nearer, *embed* mostly; *values* moves no weight. *Rotate* alone
-# prefers neither: the opposite of "the" is as likely, and then the other wins. The least bias here
-# fails some fresh drawings.
+# **Look:** *bias* always lifts the nearer, *embed* at 1 mostly; *values* moves no weight. Of random
+# words *rotate* alone prefers neither: the opposite of "the" is as likely, and then the other wins.
+# The least bias here fails some fresh drawings.
 #
 # ## Exercise
 #
@@ -187,15 +188,15 @@ from course_lab.checks.lesson00 import check_attention_weights
 check_attention_weights(attention_weights)
 
 # %% [markdown]
-# Most wrong answers get a question:
+# Many wrong answers get a question:
 
 # %%
 check_attention_weights(lambda words, place, strength: words @ words[place])
 
 # %% [markdown]
-# ## From no order to a band
+# ## Every word asks
 #
-# Every word asks, by your function:
+# Now each word asks in turn, by your function:
 
 # %% tags=["plumbing", "picture"]
 # Every word asks, at three strengths
@@ -217,27 +218,32 @@ if solved:
     axes[1].set_xlabel("who gets the weight")
     fig.colorbar(image, ax=axes, label="weight", shrink=0.8)
     places = torch.arange(6)
-    near = (places - places[:, None]).abs() <= 1
+    apart = (places - places[:, None]).abs()
     described = "; ".join(
         f"at {strength:g} the rows of both “the” differ by up to "
-        f"{(matrix[0] - matrix[4]).abs().max():.2f}, and a word gives itself and its neighbours "
-        f"{matrix[near].sum() / 6:.2f} of its attention"
+        f"{(matrix[0] - matrix[4]).abs().max():.2f}"
         for strength, matrix in rows.items()
     )
+    for strength, matrix in rows.items():
+        own, beside, far = (matrix[part].sum() / 6 for part in (apart == 0, apart == 1, apart > 1))
+        print(
+            f"strength {strength:g}: to itself {own:.2f}, to words beside it {beside:.2f}", end=""
+        )
+        print(f", to all farther ones {far:.2f} (means of six words)")
     plots.show(fig, f"The weights of each word, a row for each that asks: {described}.")
 else:
     print("Your picture joins here, once your function is right: then run this cell again.")
 
 # %% [markdown]
-# **Look:** at strength 0 both rows of "the" are the same. At 1 the weights are a band along the
-# diagonal.
+# **Look:** at strength 0 both rows of "the" are the same. At 1 little is left for far words: the
+# corners are empty.
 #
 # ## In five lines
 #
 # - A dot product of two words does not say where they stand.
-# - Four doors let position in: embeddings, queries and keys, scores, values.
-# - Marks multiply: with $p$ "mat" got most.
-# - A bias on distance makes a band of weights.
+# - We let position in by four doors: embeddings, queries and keys, scores, values.
+# - Marks multiply: with $p$ "mat", the last word, got most.
+# - A bias on distance leaves little for far words.
 # - A lesson is experiments: predict, run, look.
 #
 # **Read next:** Vaswani et al. 2017, arXiv 1706.03762, sections 3.2 and 3.5.

@@ -58,6 +58,10 @@ def _lowered(words: Tensor, place: int, strength: float) -> Tensor:
     return words - strength * _distances(words, place)[:, None]
 
 
+def _shared_out(weights: Tensor) -> Tensor:
+    return weights / weights.sum()
+
+
 def _others(scores: Tensor, price: Tensor) -> Tensor:
     return (scores - price)[price > 0].softmax(0)
 
@@ -71,7 +75,7 @@ check_attention_weights = Check(
         (randn(5, 4, seed=2), 4, 1.0),
         (randn(7, 3, seed=3), 3, 0.5),
         (randn(4, 8, seed=4), 2, 0.0),
-        (10 + randn(6, 32, seed=5), 2, 0.2),  # e to these scores is beyond float32
+        (randn(3, 16, seed=5)[[0, 1, 2, 0]], 3, 0.3),  # the word that asks stands twice
         (randn(1, 4, seed=6), 0, 1.0),
     ],
     mistakes=[
@@ -120,6 +124,12 @@ check_attention_weights = Check(
             "the dot product is divided by the root of the width",
             "Most models do that. By what does this lesson divide?",
             _divided_by(lambda words: words.shape[1] ** 0.5),
+            lambda words, p, strength: (words @ words[p] / words.shape[1] ** 0.5).softmax(0),
+        ),
+        Mistake(
+            "the dot product is divided by 32, whatever the width",
+            "How many numbers has a word here, and how many in the sentence of the lesson?",
+            _divided_by(lambda words: 32.0),
         ),
         Mistake(
             "the dot product is divided by the number of words",
@@ -143,6 +153,13 @@ check_attention_weights = Check(
             _made_of(lambda scores, price: scores.softmax(0) / (1 + price)),
         ),
         Mistake(
+            "the distance acts after the softmax, and the weights are shared out anew",
+            "1 off a score divides a weight by e. What do you do to a weight?",
+            _made_of(lambda scores, price: _shared_out(scores.softmax(0) - price)),
+            _made_of(lambda scores, price: _shared_out(scores.softmax(0) * (1 - price))),
+            _made_of(lambda scores, price: _shared_out(scores.softmax(0) / (1 + price))),
+        ),
+        Mistake(
             "these are scores, not weights",
             "What do yours sum to, and which function makes weights of scores?",
             _made_of(lambda scores, price: scores - price),
@@ -155,10 +172,9 @@ check_attention_weights = Check(
             _made_of(lambda scores, price: (scores - price).exp()),
         ),
         Mistake(
-            "a power of e is too large for its number type",
-            "What is e to the power of 100 in float32? Weights stay the same if all scores fall by "
-            "the same.",
-            _made_of(lambda scores, price: (scores - price).exp() / (scores - price).exp().sum()),
+            "these are logarithms of weights",
+            "What do yours sum to, and what should weights sum to? Which function is yours?",
+            _made_of(lambda scores, price: (scores - price).log_softmax(0)),
         ),
         Mistake(
             "`place` is not used, or only for the distance",
@@ -167,6 +183,15 @@ check_attention_weights = Check(
             lambda words, p, strength: _weights(words, 1, strength),
             _asked_by(0),
             _asked_by(1),
+        ),
+        Mistake(
+            "the distance does not start at `place`",
+            "How far is the word at `place` from itself, and how far in yours?",
+            _measured(lambda j, p: (j - 1).abs()),
+            lambda words, p, strength: (
+                _scores(words, p)
+                - strength * _distances(words, int((words == words[p]).all(1).int().argmax()))
+            ).softmax(0),
         ),
         Mistake(
             "the softmax runs over more than one word's scores",
@@ -187,6 +212,14 @@ check_attention_weights = Check(
             "the products are not added up",
             "A dot product is one number for each word. How many numbers are yours?",
             lambda words, p, strength: words * words[p],
+        ),
+        Mistake(
+            "the products are added up along the wrong axis",
+            "A dot product is one number for each word. Which axis of `words` runs along a vector?",
+            lambda words, p, strength: (words * words[p]).sum(),
+            lambda words, p, strength: (words * words[p]).mean(),
+            lambda words, p, strength: (words * words[p]).sum(0),
+            lambda words, p, strength: (words * words[p]).mean(0),
         ),
         Mistake(
             "this is the sum of the values",
