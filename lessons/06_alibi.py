@@ -365,11 +365,10 @@ for heads, slopes in {(0, 1): "1/4 and 1/16", (2, 3): "1/64 and 1/256"}.items():
 #
 # ## Another question: how low at 64?
 #
-# Lasting is not yet reading well. At 64 itself ALiBi has a loss of 1.40, RoPE of 1.25. From here on
-# we ask for a price whose loss *at 64* is low.
+# Lasting is not reading well: at 64 ALiBi's loss is 1.40, RoPE's 1.25. Which price is low *there*?
 #
-# Draw some. All keys score alike but the **square**, 10 back. A **circle** is where a head's price
-# is 0. Guess, then pull head 4's circle, line, square.
+# All keys score alike but the **square**, 10 back. A **circle** is where a head's price is 0.
+# Guess, then pull head 4's circle, line, square.
 #
 # 1. Square 5 higher: at which slopes is its share of the weight largest?
 # 2. Slope 2: how near must the circle come, so that the square outweighs each other key?
@@ -389,10 +388,10 @@ explorers.price(head=4, slope=0.25)
 # </details>
 #
 # The explorer begins with the **steep lines**, slopes 2, 1, 1/2 and 1/4: of equal keys the nearest
-# 2, 3, 6 and 12 hold 95 %. After 1,200 steps, models with these four heads have a loss of 1.25 at
-# 64, with ALiBi's four 1.40. (ALiBi with eight heads, half as wide, has steeper ones, too: 1.32.)
+# 2, 3, 6 and 12 hold 95 %. After 1,200 steps their loss at 64 is 1.25, that of ALiBi's four 1.40
+# (of its eight, half as wide and some steeper, 1.32).
 #
-# Do steep lines win by seeing less? Then heads cut off at so many keys, without a slope, must win
+# Do steep lines win by seeing less? Then heads cut off at so many keys, without slopes, must win
 # as much.
 
 # %% tags=["plumbing"]
@@ -697,17 +696,14 @@ plots.show(
 )
 
 # %% [markdown]
-# **Look:** a mere cost on distance can last, and is low at 64 early on. Trained ten times as long,
-# it is not lowest.
+# **Look:** a mere cost can last: steep lines and the tents do. ALiBi rises by 0.08.
 #
-# - Steep lines and the tents last. ALiBi rises by 0.08.
 # - At 64, T5, NoPE and RoPE end below each fixed price here, in both runs; NoPE once by 0.005.
 # - At 1,024, NoPE and RoPE fail. T5, its buckets fitted to 64 bytes (lesson 07), rises by 0.06 to
 #   0.08 and is lowest of these six, in both runs, once by 0.001. At 2,048
 #   steep lines are below it in both.
 # - None of the six gains 0.005 from the longer text.
-# - The tents' loss at 64 rose, after some 19 passes over the text. Is it overfitting? We did not
-#   look.
+# - The tents' loss at 64 rose, after some 19 passes over the text. Overfitting? We did not look.
 #
 # ## Myth check
 
