@@ -186,7 +186,7 @@ test_what_is_no_tensor_of_weights_is_explained = wrong_answers(
             (lambda words, p, strength: None, "Is a `return` missing?"),
             (lambda words, p, strength: [1.0] * len(words), "expected a torch tensor, got list"),
             (lambda words, p, strength: j(len(words)), "expected dtype torch.float32"),
-            (lambda words, p, strength: undefined, "name 'undefined' is not defined"),  # noqa: F821
+            (lambda words, p, strength: undefined, "name 'undefined' is not defined"),  # type: ignore[name-defined] # noqa: F821
             (lambda words, p: words, "takes 2 positional arguments but 3 were given"),
             (lambda words, p, strength: scores(words, p).softmax(1), "Dimension out of range"),
             (lambda words, p, strength: (words.mul_(2), scores(words, p))[1], "argument words in"),
