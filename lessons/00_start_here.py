@@ -78,6 +78,8 @@ described = "; ".join(
     f"{title}: {', '.join(f'{word} {w:.3f}' for word, w in zip(CAT_ON_MAT, heights, strict=True))}"
     for title, heights in zip(titles, (weights, weights_now), strict=True)
 )
+same = torch.isclose(weights_now[0], weights_now[4])
+guess.reveal(options[2 if same else 0 if weights_now[0] > weights_now[4] else 1])
 plots.show(fig, f"What “cat” gives each word. {described}.")
 
 # %% [markdown]
@@ -90,8 +92,6 @@ plots.show(fig, f"What “cat” gives each word. {described}.")
 
 # %% tags=["plumbing"]
 # The four terms, in numbers
-same = torch.isclose(weights_now[0], weights_now[4])
-guess.reveal(options[2 if same else 0 if weights_now[0] > weights_now[4] else 1])
 for name, p in [("nearer", 0), ("farther", 4)]:
     terms = [words[1] @ words[p] / 32, words[p].mean(), p * words[1].mean(), 1.0 * p]
     print(f"{name:7} “the”: {' + '.join(f'({term:.2f})' for term in terms)} ≈ {sum(terms):.2f}")
@@ -130,9 +130,9 @@ options = ["in none", "in about half", "in about three quarters", "in all 20"]
 guess = widgets.predict("Rotate alone, at 1: nearer “the” ahead in how many drawings?", options)
 
 # %% [markdown]
-# Each dot is a drawing; *embed* stands at 0.5. Which door, alone at 1, lifts all dots above 1? Which
-# moves only the middle panel? Then *rotate* at 1 and *embed* shut: how little *bias* is enough for
-# 20 of 20?
+# Each dot is a drawing; *embed* stands at 0.5. Which door, alone at 1, lifts all dots above 1?
+# Which moves only the middle panel? Then *rotate* at 1 and *embed* shut: how little *bias* is
+# enough for 20 of 20?
 
 # %%
 explorers.doors(embed=0.5)
@@ -188,7 +188,7 @@ from course_lab.checks.lesson00 import check_attention_weights
 check_attention_weights(attention_weights)
 
 # %% [markdown]
-# Many wrong answers get a question:
+# Many wrong answers get a question. This one is wrong on purpose:
 
 # %%
 check_attention_weights(lambda words, place, strength: words @ words[place])

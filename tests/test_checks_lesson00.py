@@ -55,6 +55,7 @@ test_right_answers_pass = right_answers(
             by_einsum,
             row_of_a_matrix,
             in_doubles,
+            both(lambda score, price: (score - price).exp() / (score - price).exp().sum()),
             both(lambda score, price: torch.nn.functional.softmax(score - price, dim=0)),
             both(lambda score, price: (score - price - (score - price).max()).softmax(0)),
             # the price multiplies the weights, and they are shared out once more
@@ -130,9 +131,29 @@ test_natural_mistakes_are_named = wrong_answers(
             (lambda words, p, strength: words @ words[p], "these are scores, not weights"),
             (both(lambda score, price: (score - price).exp()), "powers of e are not shared out"),
             (
-                both(lambda score, price: (score - price).exp() / (score - price).exp().sum()),
-                "too large for its number type",
+                lambda words, p, strength: (
+                    words @ words[p] / 32 - strength * distances(words, p)
+                ).softmax(0),
+                "divided by 32, whatever the width",
             ),
+            (both(lambda score, price: (score - price).log_softmax(0)), "logarithms of weights"),
+            (
+                lambda words, p, strength: (
+                    words @ words[p] / words.shape[1]
+                    - strength * (torch.arange(len(words)) - 1).abs()
+                ).softmax(0),
+                "the distance does not start at `place`",
+            ),
+            (
+                both(
+                    lambda score, price: (
+                        (score.softmax(0) - price) / (score.softmax(0) - price).sum()
+                    )
+                ),
+                "after the softmax, and the weights are shared out anew",
+            ),
+            (lambda words, p, strength: (words * words[p]).sum(), "along the wrong axis"),
+            (lambda words, p, strength: (words * words[p]).mean(0), "along the wrong axis"),
             (
                 lambda words, p, strength: (
                     words @ words[1] / words.shape[1] - strength * distances(words, p)

@@ -254,7 +254,7 @@ check_attention_weights = Check(
     ],
     hints=(
         "Three steps: a score for each word, less what its distance takes off, then the softmax. "
-        "The lesson's first code has the first and the last, for place 1.",
+        "The lesson's first code has the first and the last, for place 1 and width 32.",
         "`torch.arange(len(words))` numbers the places. How many steps is each of them from "
         "`place`, whichever side it is on?",
         "The distances are `(torch.arange(len(words)) - place).abs()`. Take `strength` times "
