@@ -37,7 +37,7 @@ device = course_lab.start(doors=["embed"], title="Lesson 03: learned opens door 
 # Like BERT, the sentence encoder all-MiniLM-L6-v2 adds row $p$ of a table to the word at position
 # $p$. Training chose all 512 rows of 384 numbers.
 #
-# We draw the rows along their two *main directions*: the one in which they differ most, and the
+# We draw them along their two *main directions*: the one in which they differ most, and the
 # next one perpendicular to it. (Row 0 is left out: it always meets the token [CLS].)
 
 # %%
@@ -324,8 +324,7 @@ plots.show(fig, f"Share of right answers past the trained rows, three ways: {des
 
 # %% [markdown]
 # **Look:** none wins everywhere. Interpolation helps *fill in*: near tokens stay near. But
-# place 3's token then reads between rows 1 and 2. All three guess. Is there a *rule* from row to
-# row?
+# place 3's token then reads between rows 1 and 2. Is there a *rule* from row to row?
 #
 # ## One turn
 #
@@ -497,7 +496,7 @@ print(f"in rows 256–511 no hand passes: {pass_unseen.count(0)} of {DRAWS} draw
 
 # %% [markdown]
 # **Look:** in seen rows all the walk's ghosts pass. In unseen rows no ghost of ten walks does. A
-# fit bends to the rows it sees, so other rows must judge it.
+# fit bends to the rows it sees, so others must judge it.
 #
 # ## Does the model read them?
 #
@@ -605,7 +604,9 @@ ax.set(
     yticks=(0, 0.02, 0.04, 0.06, 0.08),
     xlim=(18, 720),
 )
-fig.suptitle("Four hands and an arc: in 480 tokens the arc\nmatters most, in up to 126 least")
+fig.suptitle(
+    "Four hands and an arc: in 480 tokens the arc\nmoves the vector most, in up to 126 least"
+)
 described = "; ".join(
     f"{periods[n]:.0f}: {', '.join(f'{value:.3f}' for value in losses.loc[way])}"
     for n, way in enumerate(names)
@@ -623,7 +624,8 @@ plots.show(
 # %% [markdown]
 # **Look:** nobody wrote a ladder of speeds. Yet in ten directions one came out: four hands, each
 # about three times as slow as the one before, and an arc. The arc starts as a knot, so
-# short texts lose nothing when it is held still. In 480 tokens, past both cuts, it matters most.
+# short texts lose nothing when it is held still. In 480 tokens, past both cuts, it moves the vector
+# most.
 #
 # ## Exercises
 #
@@ -695,7 +697,7 @@ if check_carry_on.verdict(carry_on).kind == "right":
 
 # %% [markdown]
 # **Exercise 2 ★★ Mend the test.** In this table nothing turns: each column is a slow random curve.
-# Yet the lesson's test calls it a clock.
+# Yet our test calls it a clock.
 
 # %%
 from course_lab.position_table import very_smooth
@@ -705,9 +707,9 @@ print("worst miss:", *[f"{worst:.2f}" for worst in worst_misses(smooth)])
 
 # %% [markdown]
 # Which of its hands pass? (`explorers.hand_coordinates(smooth)` gives periods and $h_p$.) Draw
-# their paths in the known rows, 1 to 255, and those of the real table's four. What did only the
-# real four do? (The period does not say: it is the fit's.) Demand it, and you believe no hand of
-# this table, and the real one's four.
+# the paths of these in the known rows, 1 to 255, and those of the real table's four. What did only
+# the real four do? (Not the period: it is the fit's. And 200 rows never ask a slow hand for half a
+# turn.) Demand it: you believe no hand of this table, and those four.
 #
 # Write `believable(hand, period, known)`: whether a hand meets your demand in the first `known`
 # rows, and passes after them. `hand` holds $h_p$ of all rows; `largest_miss(hand, period)` is the
@@ -871,7 +873,7 @@ myths.settle(
 # - Any fitted rotation has hands. In ten random walks all pass seen rows, none unseen. Most
 #   hands of slow curves pass both.
 # - In one encoder's table four of five, fitted to rows 1 to 255, pass later rows: a ladder nobody
-#   wrote. The fifth matters most, at 480.
+#   wrote. In 480 tokens the fifth moves the vector most.
 #
 # **Read next:** Wang and Chen 2020, arXiv 2010.04903; Shinn 2023,
 # *Phantom oscillations in principal component analysis*.

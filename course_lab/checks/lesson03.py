@@ -703,6 +703,19 @@ def _stands_first(period: float, length: int, seed: int, known: int, turned: flo
     return torch.cat([hand[:1].expand(still), hand])
 
 
+def _with_a_leap(hand: Tensor, row: int) -> Tensor:
+    """Return the hand with one arrow 30 times as long, and turned round."""
+    leap = torch.ones(len(hand))
+    leap[row] = -30
+    return hand * leap
+
+
+def _off_centre(period: float, length: int, seed: int, known: int) -> Tensor:
+    """Return a hand whose tip runs in small circles beside its centre, and comes round later."""
+    hand = _hand(period, length, seed)
+    return torch.cat([1 + 0.2 * hand[:known], hand[known:]])
+
+
 def _passes(hand: Tensor, period: float) -> bool:
     return position_table.largest_miss(hand, period) < 0.2
 
@@ -743,6 +756,11 @@ def _below(bar: float) -> list[Answer]:
     return _both_ways(
         lambda hand, period, known: position_table.largest_miss(hand[known:], period) < bar
     )
+
+
+def _tested_from(shift: int) -> list[Answer]:
+    """Return answers that take the test so many rows after the first unseen one."""
+    return _both_ways(lambda hand, period, known: _passes(hand[known + shift :], period))
 
 
 def _travels(hand: Tensor) -> bool:
@@ -838,6 +856,9 @@ check_believable = Check(
         (_hand(300.0, 400, seed=21), 300.0, 120),  # its angle stays below π in the known rows
         (_stands_first(40.0, 300, seed=22, known=150, turned=0.0), 40.0, 150),
         (_stands_first(60.0, 400, seed=23, known=200, turned=0.6), 60.0, 200),
+        (_off_centre(60.0, 400, seed=27, known=200), 60.0, 200),
+        (_with_a_leap(_hand(90.0, 400, seed=25), row=199), 90.0, 200),  # in the last known row
+        (_with_a_leap(_hand(90.0, 400, seed=26), row=200), 90.0, 200),  # in the first unseen one
     ],
     mistakes=[
         Mistake(
@@ -849,7 +870,7 @@ check_believable = Check(
         Mistake(
             "the period is what the fit says, not what the hand did",
             "A hand stands still in all known rows, and turns evenly after them. Its period is "
-            "short. Has it come round in the known rows?",
+            "short. What of that would you see in the known rows?",
             _within(lambda period, known, all_rows: period <= known),
         ),
         Mistake(
@@ -940,6 +961,17 @@ check_believable = Check(
             "seen?",
             *_both_ways(lambda hand, period, known: _passes(hand, period)),
             lambda hand, period, known: _passes(hand, period),
+        ),
+        Mistake(
+            "turns are counted about the mean of the known rows",
+            "An arrow starts at 0, the point that the turn leaves alone. Must a tip that runs in "
+            "small circles beside it go round it?",
+            _by_steps_of(lambda hand, known: _turns(hand[:known] - hand[:known].mean()) >= 1),
+        ),
+        Mistake(
+            "the test begins before the first unseen row, or after it",
+            "The fit has seen rows 0 to `known` − 1 of `hand`. At which row does your test begin?",
+            *[answer for shift in (-10, -5, -1, 1, 5, 10) for answer in _tested_from(shift)],
         ),
         Mistake(
             "a hand passes or fails by another bar than the lesson's",
