@@ -168,8 +168,8 @@ plots.show(
 # %% [markdown]
 # **Look:** it learns three to the left, and place 0. For place 0 (right) a head likes each
 # farther key more, and the farthest key *is* place 0. **The edge of the text is a place.** Place 3
-# is at no edge, and this model misses it. So place 3 is our test for the rest of the lesson: what
-# does it take to name it?
+# is at no edge, and this model misses it. It is the test for the rest of
+# the lesson.
 #
 # ## Move the text
 #
@@ -282,20 +282,16 @@ plots.show(
 # %% [markdown]
 # **Look:** positions 50 to 58 were never trained. There the learned table and the sinusoids fall to
 # 0.54 or less in the worst seed, in each task. Numbers for offsets answer as before, since no
-# offset has changed. A scheme that sees of positions only $j - i$ is **relative**.
+# offset has changed. A scheme that sees of positions only $j - i$ is **relative**. The control:
+# sinusoids keep three to the left if trained at positions 0 to 49, a table if trained at 0 to 63.
 #
-# The control: trained at positions 0 to 49, sinusoids keep three to the left when moved. A table
-# does once it was trained at 0 to 63. Numbers for offsets need neither.
-#
-# A longer text is another matter. It has farther offsets, and beyond 8 all share the last number
-# (`clamp`).
+# A longer text is another matter: it has farther offsets. Beyond 8 all share one number (`clamp`).
 
 # %%
-print("tokens in the text  9    12   16   24")
 for task in ("three to the left", "place 0"):
-    models = [model for model, _ in trained[task]]
-    worst_seeds = [min(share(m, task, length=n) for m in models) for n in (9, 12, 16, 24)]
-    print(f"{task:18}", *(f"{right:.2f}" for right in worst_seeds))
+    model, _ = trained[task][0]  # seed 0
+    shares = (f"{n} tokens {share(model, task, length=n):.2f}" for n in (9, 12, 16, 24))
+    print(f"{task}:", *shares, sep="  ")
 
 # %% [markdown]
 # Three to the left stays, place 0 does not: several keys now share the farthest number. The edge is
@@ -303,9 +299,9 @@ for task in ("three to the left", "place 0"):
 #
 # ## Straight lines
 #
-# Back to nine tokens, and to place 3. A model needs places inside a text, too, such as the third
-# field of a line. One head of numbers cannot give key 3 the largest weight from each query. From
-# query 4, offset $-1$ must beat $-2$; from query 5, $-2$ must beat $-1$. Can several heads?
+# Back to nine tokens, and to place 3. One head of numbers cannot give key 3 the largest weight from
+# each query. From query 4, offset $-1$ must beat $-2$; from query 5, $-2$ must beat $-1$. Can
+# several heads?
 #
 # The head that named place 0 has nearly a straight line. So let a head add a **slope** $m$ times
 # the distance $i - j$, with nothing else in its scores. Its weights are
@@ -444,23 +440,23 @@ def shares_right(encoding, **setting):
 many_texts = torch.randint(5, (100_000, 9), generator=torch.Generator().manual_seed(0))
 counting = {place: counted(keys_asked(place, 9), many_texts) for place in RUNGS}
 HEADS = {1: "two slopes", 2: "three slopes", 3: "four slopes"}
-DIAMOND = {"color": "C2", "markersize": 8, "clip_on": False}
-fig, ax = plt.subplots(figsize=(8.2, 3.6))
+FIT = {"color": "C2", "linewidth": 5, "alpha": 0.45, "clip_on": False, "zorder": 0}
+fig, ax = plt.subplots(figsize=(8.2, 4.2))
 described, ticks = [], {}
 for place, heads in HEADS.items():
     for steps in (1500, 5000) if place > 1 else (1500,):
         right = shares_right("given slopes", heads=place + 1, task=f"place {place}", steps=steps)
         height = len(ticks) + 0.5 * place
         fill = NUMBERS if steps == 1500 else "white"
-        spread = height + torch.linspace(-0.26, 0.26, len(right))
-        ax.plot(right, spread, "o", color=NUMBERS, markerfacecolor=fill, markersize=7)
+        spread = height + torch.linspace(-0.4, 0.4, len(right))
+        ax.plot(right, spread, "o", color=NUMBERS, markerfacecolor=fill, markersize=5)
         ticks[height] = f"place {place}, {heads}: {steps:,} steps"
         if steps == 5000:
             ticks[height] = "5,000 steps"
         described.append(
             f"place {place}, {steps:,} steps {', '.join(f'{share:.2f}' for share in sorted(right))}"
         )
-        ax.plot(best[place], height, "D", **DIAMOND)
+        ax.plot([best[place]] * 2, [height - 0.45, height + 0.45], **FIT)
         ax.plot([counting[place]] * 2, [height - 0.45, height + 0.45], "--", color="0.5")
 ax.axvline(0.98, color="0.5", linestyle=":")
 ends = {"va": "bottom", "ha": "center", "fontsize": 9.5}
@@ -473,8 +469,8 @@ ax.set_xlabel("right answers, a dot a seed")
 ax.set_title("Given the slopes, 1,500 steps climb one rung of three", pad=16)
 plots.show(
     fig,
-    f"Right answers with given slopes, a dot a seed: {'; '.join(described)}. Diamonds, factors by "
-    "least squares: "
+    f"Right answers with given slopes, a dot a seed: {'; '.join(described)}. Green bars, by least "
+    "squares: "
     + ", ".join(f"place {place} {right:.2f}" for place, right in best.items())
     + ". Dashed, counting: "
     + ", ".join(f"{right:.2f}" for right in counting.values())
@@ -486,20 +482,18 @@ plots.show(
 # factors.
 #
 # 1. From slope 1 on, except at 2: there both heads are alike, and nothing is left to subtract.
-# 2. Two slopes cannot remove keys 0 *and* 1; the best pair stays near 0.8. A third head can, and
-#    with four heads place 3 is right, too.
+# 2. Two slopes cannot remove keys 0 *and* 1; the best pair stays near 0.8. A third head can. Place
+#    3 takes a fourth.
 #
 # Does training find such factors? The figure: one layer is given these slopes, and learns all else.
 # In 1,500 steps it climbs the first rung, in 5,000 most seeds climb the second. On the third it
 # hardly beats *counting*, which names the commonest earlier token. There factors in the thousands
-# have to cancel: errors of 1 in 10,000 in the heads' outputs already spoil the answer. (More: *up
-# the ladder*.)
+# have to cancel, and errors of 1 in 10,000 in the heads' outputs spoil the answer.
 #
 # **Exercise 1 ★★ Single out.** Take the *last* query of n. Each head's weight times its factor,
 # added up, is to be 1 at key $H - 1$, with $H$ heads, and 0 at each key before it. Later keys are
 # free. Write `single_out(slopes, n)`: from `slopes` (heads,), float64, all different, the factors
-# (heads,). `torch.linalg.solve` solves systems of equations. The lesson's least squares
-# (`best_readout`) are not allowed.
+# (heads,). `torch.linalg.solve` solves systems of equations; `best_readout` is not allowed.
 
 
 # %% tags=["stub"]
@@ -639,8 +633,8 @@ plots.show(
 
 # %% [markdown]
 # **Look:** with the vectors in the sum alone, $a^V$, most seeds name place 3, moved or not. With
-# those in the scores, $a^K$, few do. All three seeds of Shaw's whole scheme do, and one of three
-# with numbers. (One layer, T5, more steps: [up the ladder](closer/04_up_the_ladder.ipynb).)
+# those in the scores, $a^K$, few do. (T5, one layer, more steps: [up the
+# ladder](closer/04_up_the_ladder.ipynb).)
 #
 # Why the sum? With equal weights, token 0 gets $a^V_0$, token 1 the mean of $a^V_0$ and
 # $a^V_{-1}$, and so on. So layer 1 can write into each token its place, and layer 2 can read it.
@@ -655,9 +649,8 @@ print((torch.arange(6) - torch.arange(6)[:, None]).clamp(-2, 2))  # c for six to
 print(f"1,024 tokens, d = 64: `vectors` fills {4 * 1024**2 * 64 // 2**20} MiB")  # float32
 
 # %% [markdown]
-# In T5 (Raffel et al. 2019) offsets have numbers again. Far ones share them in **buckets**, and all
-# layers share one table. (More of T5, Transformer-XL and DeBERTa: [term by
-# term](closer/04_term_by_term.ipynb).)
+# T5 (Raffel et al. 2019) has numbers again. Far offsets share them in **buckets**, and all layers
+# share one table.
 #
 # **Exercise 2 ★★ Without the large tensor.** `vectors` holds $n^2 d$ numbers. Write
 # `shaw_from_scratch(q, table)`: what `literal` returns, in PyTorch, with no array of more than
@@ -757,10 +750,7 @@ plots.show(
 # %% [markdown]
 # **Look:** so why not say "three to the left"? It survives a move of the text. But a free number or
 # vector for each offset has to be added for each query and key. A straight line need not: $-mj$,
-# a number a *key*, gives the same weights, as we saw. Can vectors be had at such a price?
-#
-# A number is little beside the $d$ products of a score's $q \cdot k$. As `literal` has it, Shaw's
-# $q \cdot a^K$ takes as many again.
+# a number a *key*, gives the same weights, as we saw. Can more than a line be had so cheaply?
 #
 # ## Exercises
 #
