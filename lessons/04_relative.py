@@ -173,8 +173,8 @@ plots.show(
 #
 # ## Move the text
 #
-# Why not give the model positions instead? Sinusoids do, and so does a learned table: they add a
-# vector to the token at position $i$. Trained for as many steps, both learn all three tasks.
+# Why not add a vector for each position, from sinusoids or a learned table? Trained for as many
+# steps, both learn all three tasks.
 #
 # But a text need not begin at position 0. Now each stands 50 positions on, with nothing before it.
 # A token keeps its *place*. Its **position**, the number that the model is given, is 50 higher.
@@ -487,8 +487,16 @@ plots.show(
 #
 # Does training find such factors? The figure: one layer is given these slopes, and learns all else.
 # In 1,500 steps it climbs the first rung, in 5,000 most seeds climb the second. On the third it
-# hardly beats *counting*, which names the commonest earlier token. There factors in the thousands
-# have to cancel, and errors of 1 in 10,000 in the heads' outputs spoil the answer.
+# hardly beats *counting*, which names the commonest earlier token. Here are its four heads:
+
+# %%
+for slope in (5, 3.5, 2.5, 1.5):
+    weights = (slope * distance).softmax(0)
+    print(f"slope {slope}:", *(f"{weight:.4f}" for weight in weights[:4]), "…")
+
+# %% [markdown]
+# Key 3 gets little from any. Factors in the thousands have to raise it while keys 0 to 2 cancel, so
+# that errors of 1 in 10,000 in the heads' outputs spoil the answer (last line above the figure).
 #
 # **Exercise 1 ★★ Single out.** Take the *last* query of n. Each head's weight times its factor,
 # added up, is to be 1 at key $H - 1$, with $H$ heads, and 0 at each key before it. Later keys are
