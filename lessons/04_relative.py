@@ -33,9 +33,9 @@ device = course_lab.start(doors=["bias", "values"], title="Lesson 04: relative")
 # %% [markdown]
 # ## A number for each offset
 #
-# An **offset** is $j - i$: where key $j$ stands, seen from query $i$. So $-1$ is the token before,
-# and $-3$ is three to the left. Without its sign it is a **distance**. The plainest way to tell
-# attention an offset is a number. Each head learns one for each offset, and adds it to the score.
+# An **offset** is $j - i$: where key $j$ stands, seen from query $i$. So $-3$ is three to the left.
+# Without its sign it is a **distance**. The plainest way to tell attention an offset is a number.
+# Each head learns one for each offset, and adds it to the score.
 
 # %%
 import torch
@@ -168,8 +168,8 @@ plots.show(
 # %% [markdown]
 # **Look:** it learns three to the left, and place 0. For place 0 (right) a head likes each
 # farther key more, and the farthest key *is* place 0. **The edge of the text is a place.** Place 3
-# is at no edge, and this model misses it. It is the test for the rest of
-# the lesson.
+# is at no edge, and this model misses it. It is the test for the rest
+# of the lesson.
 #
 # ## Move the text
 #
@@ -481,13 +481,17 @@ plots.show(
 # **Look:** a third head. Places are a **ladder**; here each rung takes a slope more, and larger
 # factors.
 #
-# 1. From slope 1 on, except at 2: there both heads are alike, and nothing is left to subtract.
-# 2. Two slopes cannot remove keys 0 *and* 1; the best pair stays near 0.8. A third head can. Place
-#    3 takes a fourth.
+# 1. From slope 1 on, except at 2: there both heads are alike.
+# 2. Two slopes cannot remove keys 0 *and* 1; the best pair stays near 0.8. A third head can.
 #
-# Does training find such factors? The figure: one layer is given these slopes, and learns all else.
-# In 1,500 steps it climbs the first rung, in 5,000 most seeds climb the second. On the third it
-# hardly beats *counting*, which names the commonest earlier token. Here are its four heads:
+# Does training find such factors? One layer is given these slopes, and learns all else. In 1,500
+# steps it climbs the first rung, in 5,000 most seeds the second. On the third it hardly beats
+# *counting*, which names the commonest earlier token. There errors of 1 in 10,000 in the heads'
+# outputs spoil the answer.
+#
+# ## Large factors
+#
+# Why are factors large? Four steep heads, from the last query:
 
 # %%
 for slope in (5, 3.5, 2.5, 1.5):
@@ -495,8 +499,8 @@ for slope in (5, 3.5, 2.5, 1.5):
     print(f"slope {slope}:", *(f"{weight:.4f}" for weight in weights[:4]), "…")
 
 # %% [markdown]
-# Key 3 gets little from any. Factors in the thousands have to raise it while keys 0 to 2 cancel, so
-# that errors of 1 in 10,000 in the heads' outputs spoil the answer (last line above the figure).
+# Key 3 gets little from each. To raise it while keys 0 to 2 cancel takes large factors, and they
+# enlarge every error.
 #
 # **Exercise 1 ★★ Single out.** Take the *last* query of n. Each head's weight times its factor,
 # added up, is to be 1 at key $H - 1$, with $H$ heads, and 0 at each key before it. Later keys are
@@ -758,7 +762,7 @@ plots.show(
 # %% [markdown]
 # **Look:** so why not say "three to the left"? It survives a move of the text. But a free number or
 # vector for each offset has to be added for each query and key. A straight line need not: $-mj$,
-# a number a *key*, gives the same weights, as we saw. Can more than a line be had so cheaply?
+# a number a *key*, gives the same weights. Can more than a line be had so cheaply?
 #
 # ## Exercises
 #
