@@ -478,8 +478,7 @@ plots.show(
 )
 
 # %% [markdown]
-# **Look:** a third head. Places are a **ladder**; here each rung takes a slope more, and larger
-# factors.
+# **Look:** a third head. Places are a **ladder**: here each rung takes a slope more.
 #
 # 1. From slope 1 on, except at 2: there both heads are alike.
 # 2. Two slopes cannot remove keys 0 *and* 1; the best pair stays near 0.8. A third head can.
@@ -491,7 +490,7 @@ plots.show(
 #
 # ## Large factors
 #
-# Why are factors large? Four steep heads, from the last query:
+# Four heads' weights, from the last query:
 
 # %%
 for slope in (5, 3.5, 2.5, 1.5):
