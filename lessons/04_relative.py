@@ -481,7 +481,7 @@ plots.show(
 # **Look:** a third head. Places are a **ladder**: here each rung takes a slope more.
 #
 # 1. From slope 1 on, except at 2: there both heads are alike.
-# 2. Two slopes cannot remove keys 0 *and* 1: with any factors we tried they stay near 0.8.
+# 2. Two slopes cannot remove keys 0 *and* 1: the best factors that we tried reach 0.8.
 #
 # Does training find such factors? One layer is given these slopes, and learns all else. In 1,500
 # steps it climbs the first rung, in 5,000 most seeds the second. On the third it hardly beats
