@@ -18,11 +18,13 @@ from course_utils.encodings.functional import offset_matrix
 NEGLIGIBLE = 1e-13  # of the largest singular value: heads of equal slopes share one factor
 
 
-def straight_weights(slopes: Sequence[float], length: int) -> Float[Tensor, "heads query key"]:
+def straight_weights(
+    slopes: Sequence[float] | Tensor, length: int
+) -> Float[Tensor, "heads query key"]:
     """Causal attention weights of heads with equal scores and bias slope · (i − j), in float64."""
     places = torch.arange(validation.integer("length", length))
     offsets = offset_matrix(places, places)
-    scores = -torch.tensor(slopes, dtype=torch.float64)[:, None, None] * offsets
+    scores = -torch.as_tensor(slopes, dtype=torch.float64)[:, None, None] * offsets
     return scores.masked_fill(offsets > 0, -math.inf).softmax(-1)
 
 

@@ -280,6 +280,10 @@ def shaw_by_distance(q, table):
     return (q @ table.T).gather(1, distance)
 
 
+def shaw_of_the_product_turned_about(q, table):
+    return (table @ q.T).gather(1, numbers_of_rows(q, table))
+
+
 def shaw_of_the_keys(q, table):
     return (table @ q.T).gather(0, numbers_of_rows(q, table))
 
@@ -381,6 +385,23 @@ def singled_out_by_the_lessons_way_each(slopes, n):
     at_key_0 = matrix_of_weights(slopes, n)[:, 0]
     factors = -at_key_0[slopes.argmin()] / at_key_0
     factors[slopes.argmin()] = 1
+    return factors
+
+
+def singled_out_of_the_first_and_the_last(slopes, n):
+    weights = matrix_of_weights(slopes, n)
+    factors = torch.zeros_like(slopes)
+    factors[-1] = 1
+    factors[0] = -weights[-1, 0] / weights[0, 0]
+    return factors
+
+
+def singled_out_of_the_steepest_and_the_gentlest(slopes, n):
+    weights = matrix_of_weights(slopes, n)
+    steep, gentle = slopes.argmax(), slopes.argmin()
+    factors = torch.zeros_like(slopes)
+    factors[steep] = -weights[gentle, 0] / weights[steep, 0]
+    factors[gentle] = 1
     return factors
 
 
@@ -725,6 +746,7 @@ test_natural_mistakes_are_named = wrong_answers(
             (shaw_indexed_by_all_rows, "row numbers of all queries"),
             (shaw_taken_from_the_line, "those of query 0"),
             (shaw_by_distance, "only distances"),
+            (shaw_of_the_product_turned_about, "In table @ q.T, which axis counts queries"),
             (shaw_of_the_keys, "key's vector"),
             (shaw_vectors_alone, "offsets' vectors"),
             (numbers_of_rows, "rows' numbers"),
@@ -803,6 +825,8 @@ test_natural_mistakes_are_named = wrong_answers(
             (singled_out_by_the_lessons_way, "key 0 alone"),
             (singled_out_by_the_lessons_way_and_scaled, "key 0 alone"),
             (singled_out_by_the_lessons_way_each, "key 0 alone"),
+            (singled_out_of_the_first_and_the_last, "subtracted from another, and no more"),
+            (singled_out_of_the_steepest_and_the_gentlest, "from another, and no more"),
             (singled_out_by_two_equations, "only key 0 and the key asked for"),
             (singled_out_at(-1, more_keys=1), "one key too many"),
             (singled_out_at(0, more_keys=1), "key after the one"),

@@ -448,6 +448,14 @@ check_shaw = _PlainCheck(
             lambda q, table: (q @ table.T)[_rows(q, table)],
         ),
         Mistake(
+            "the product lies the wrong way round",
+            "In table @ q.T, which axis counts queries and which the table's vectors? Along which "
+            "do you pick?",
+            lambda q, table: (table @ q.T).gather(1, _rows(q, table)),
+            raises=r"index \[(7, 7|12, 12)\] to be no larger than self \[[35], (7|12)\]"
+            r"|out of bounds for dimension 1 with size [235]\b",
+        ),
+        Mistake(
             "the key's vector is multiplied",
             "Row i of the result belongs to query i. Whose vector meets the offset's there?",
             lambda q, table: (table @ q.T).gather(0, _rows(q, table)),
@@ -787,6 +795,24 @@ def _last_pair(scaled: bool) -> Callable[[Tensor, int], Tensor]:
         if len(slopes) > 1:
             factors[-2] = -weights[-1, 0] / weights[-2, 0]
         return factors / (factors @ weights[:, len(slopes) - 1]) if scaled else factors
+
+    return answer
+
+
+def _steep_from_gentle(by_slope: bool, single: float) -> Callable[[Tensor, int], Tensor]:
+    """Return an answer that subtracts a part of one head from another, as the lesson does.
+
+    Args:
+        by_slope: whether it is the steepest and the gentlest head, or the first and the last.
+        single: the factor of a head that is both.
+    """
+
+    def answer(slopes: Tensor, n: int) -> Tensor:
+        weights, factors = _last_weights(slopes, n), torch.zeros_like(slopes)
+        steep, gentle = (int(slopes.argmax()), int(slopes.argmin())) if by_slope else (0, -1)
+        factors[gentle] = 1
+        factors[steep] = -weights[gentle, 0] / weights[steep, 0] if len(slopes) > 1 else single
+        return factors
 
     return answer
 
@@ -1276,6 +1302,16 @@ check_single_out = Check(
             _in_a_chain,
             _last_pair(scaled=True),
             _last_pair(scaled=False),
+        ),
+        Mistake(
+            "a part of one head is subtracted from another, and no more",
+            "That removes key 0. What is the sum at key 1 then, and what should it be with two "
+            "heads? And which keys have to be 0 with three?",
+            *(
+                _steep_from_gentle(by_slope, single)
+                for by_slope in (False, True)
+                for single in (-1.0, 1.0)
+            ),
         ),
         Mistake(
             "the factors are scaled",
