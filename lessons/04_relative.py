@@ -813,10 +813,10 @@ myths.settle(
 # ## In five lines
 #
 # - An offset is told by a number or a vector (Shaw, also in the sum), wherever the text stands.
-# - By offsets, places are named from the text's edge, as far as each offset has its own number.
+# - One layer of numbers names places from the text's edge, as far as each offset has its own.
 # - From there slopes climb, read out linearly: two name place 1, three 2, four 3.
-# - Given those four, one layer did not in 1,500 steps. Two layers of Shaw's vectors did, in each of
-#   three seeds.
+# - Given those four, one layer did not in 1,500 steps. Two layers of numbers did in one of three
+#   seeds, of Shaw's vectors in each.
 # - An offset belongs to a query and a key: $n^2$ scores, though only $2n - 1$ offsets differ.
 #
 # **Read next:** Shaw et al. 2018, arXiv 1803.02155; Raffel et al. 2019, 1910.10683.
