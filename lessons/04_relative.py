@@ -812,11 +812,11 @@ myths.settle(
 # %% [markdown]
 # ## In five lines
 #
-# - An offset is told by a number or a vector (Shaw, also in the sum), wherever the text stands.
+# - A number or a vector (Shaw) for each offset tells it, wherever the text stands.
 # - One layer of numbers names places from the text's edge, as far as each offset has its own.
 # - From there slopes climb, read out linearly: two name place 1, three 2, four 3.
-# - Given those four, one layer did not in 1,500 steps. Two layers of numbers did in one of three
-#   seeds, of Shaw's vectors in each.
+# - Given those four, one layer did not in 1,500 steps. Two layers of numbers did in one seed of
+#   three, of Shaw's vectors in each.
 # - An offset belongs to a query and a key: $n^2$ scores, though only $2n - 1$ offsets differ.
 #
 # **Read next:** Shaw et al. 2018, arXiv 1803.02155; Raffel et al. 2019, 1910.10683.
