@@ -303,8 +303,8 @@ for task in ("three to the left", "place 0"):
 # each query. From query 4, offset $-1$ must beat $-2$; from query 5, $-2$ must beat $-1$. Can
 # several heads?
 #
-# The head that named place 0 has nearly a straight line. So let a head add a **slope** $m$ times
-# the distance $i - j$, with nothing else in its scores. Its weights are
+# The head that named place 0 has nearly a straight line. So let a head add a **slope** $m$ (no
+# hand's number) times the distance $i - j$, with nothing else in its scores. Its weights are
 #
 # $$\frac{e^{m(i-j)}}{\sum_{j' \le i} e^{m(i-j')}} = \frac{e^{-mj}}{\sum_{j' \le i} e^{-mj'}}$$
 #

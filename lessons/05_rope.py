@@ -6,6 +6,7 @@
 #       format_name: percent
 #   order_matters:
 #     edition: 2
+#     lines: [1, 3]
 # ---
 
 # %% [markdown]
@@ -704,10 +705,9 @@ myths.settle(
 # %% [markdown]
 # ## In five lines
 #
-# The three above, and:
-#
+# - Turned by position, query and key see in their dot product only the offset.
 # - A score by distance is a sum of waves. Past the distances it was fitted to they go on.
-# - In short texts SmolLM2 hardly used slow pairs' turns. How much one is used is up to the model.
+# - In short texts SmolLM2 hardly used slow pairs' turns.
 #
 # **Read next:** Su et al. 2021, arXiv 2104.09864, section 3; Barbero et al. 2024, arXiv 2410.06205.
 #

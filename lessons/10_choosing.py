@@ -392,7 +392,8 @@ plots.show(
 )
 
 # %% [markdown]
-# **Look:** as in lesson 04, softmax cancels what all keys of a query share; $m j$ is enough. It
+# **Look:** as in lesson 04, softmax cancels what all keys of a query share; $m j$ is enough (lesson
+# 04's lines rose to the left: $-m j$). It
 # goes on rising for later words, so these must be hidden. No bias was stored: ALiBi's memory in our
 # table is a matter of code. (In bfloat16, which rounds positions past 256, it takes [two
 # numbers](closer/10_in_practice.ipynb).) We allow two, and no more.
@@ -639,7 +640,7 @@ if check_least_regret.verdict(least_regret).kind == "right":
     among = {
         "of the 17": every_length,
         "in a plain kernel": in_plain_kernel,
-        "with a row for RoPE, cut": pd.concat(
+        "in a plain kernel, with a row for RoPE, cut": pd.concat(
             [in_plain_kernel, pd.DataFrame({"rope, cut": cut_rope}).T]
         ),
     }
@@ -809,8 +810,8 @@ myths.settle(
 #
 # 64 bytes, 1,200 steps, plain kernel unless named:
 #
-# - A language model: RoPE; cut longer texts. To use far text, stretch it and train on (lesson 08).
-#   In any kernel: DeBERTa, 0.03 lower.
+# - A language model: RoPE; cut longer texts. To read farther, stretch; large models train on,
+#   too (lesson 08). In any kernel: DeBERTa, 0.03 lower.
 # - Long texts uncut: ALiBi, at 64 bytes 1.40 against RoPE's 1.25. At 1024 cut RoPE and ALiBi with
 #   steeper slopes were clearly lower.
 # - Uncut, where a kernel takes a bias: Sandwich, T5, again behind these two. In any:
