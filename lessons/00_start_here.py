@@ -103,7 +103,7 @@ for name, p in [("nearer", 0), ("farther", 4)]:
 #
 # - as a *query* $q$ it asks (here "cat");
 # - as a *key* $k$ it is compared with the query, which gives a *score*;
-# - as a *value* $v$ it is added up by weight.
+# - as a *value vector* $v$ it is added up by weight.
 
 # %% tags=["plumbing"]
 # The four doors
