@@ -6,7 +6,7 @@
 #       format_name: percent
 #   order_matters:
 #     edition: 2
-#     lines: [1, 4]
+#     lines: [1, 2]
 # ---
 
 # %% [markdown]
@@ -105,7 +105,7 @@ for name, p in [("nearer", 0), ("farther", 4)]:
 # - as a *key* $k$ it is compared with the query, which gives a *score*;
 # - as a *value vector* $v$ it is added up by weight.
 
-# %% tags=["plumbing"]
+# %% tags=["plumbing", "picture"]
 # The four doors
 from course_lab.door_strip import describe_doors, door_strip
 from course_utils.encodings.base import DOORS
@@ -198,7 +198,7 @@ check_attention_weights(lambda words, place, strength: words @ words[place])
 #
 # Now each word asks in turn, by your function:
 
-# %% tags=["plumbing", "picture"]
+# %% tags=["plumbing"]
 # Every word asks, at three strengths
 strengths = (0.0, 0.2, 1.0)
 solved = check_attention_weights.verdict(attention_weights).kind == "right"
