@@ -103,8 +103,8 @@ OVERLAPS = """() => {
         .filter(([, box]) => box.width > 0);
     const meet = (a, b) => Math.min(a.right, b.right) - Math.max(a.left, b.left) > 1
         && Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 4;
-    return seen.flatMap(([one, a], n) =>
-        seen.slice(n + 1).filter(([, b]) => meet(a, b)).map(([other]) => `${one} | ${other}`));
+    return seen.flatMap(([label, a], n) =>
+        seen.slice(n + 1).filter(([, b]) => meet(a, b)).map(([other]) => `${label} | ${other}`));
 }"""
 
 

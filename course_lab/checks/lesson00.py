@@ -22,7 +22,7 @@ def _weights(words: Tensor, place: int, strength: float) -> Tensor:
     return (_scores(words, place) - strength * _distances(words, place)).softmax(0)
 
 
-def _made_of(answer: Callable[[Tensor, Tensor], Tensor]) -> Callable[..., Tensor]:
+def _from_score_and_price(answer: Callable[[Tensor, Tensor], Tensor]) -> Callable[..., Tensor]:
     """An answer from the right scores and what the distances should take off them."""
     return lambda words, p, strength: answer(_scores(words, p), strength * _distances(words, p))
 
@@ -91,13 +91,13 @@ check_attention_weights = Check(
         Mistake(
             "far words gain",
             "Of two equal words, which should get less?",
-            _made_of(lambda scores, price: (scores + price).softmax(0)),
+            _from_score_and_price(lambda scores, price: (scores + price).softmax(0)),
         ),
         Mistake(
             "the strength changes nothing",
             "What do you take off a near word's score, and what off a far one's? Softmax does not "
             "notice what all scores share.",
-            _made_of(lambda scores, price: scores.softmax(0)),
+            _from_score_and_price(lambda scores, price: scores.softmax(0)),
         ),
         Mistake(
             "the strength is not used",
@@ -139,42 +139,46 @@ check_attention_weights = Check(
         Mistake(
             "the distance multiplies the score",
             "What does that do to a score of 0, and what to one below 0?",
-            _made_of(lambda scores, price: (scores * price).softmax(0)),
-            _made_of(lambda scores, price: (scores * (1 - price)).softmax(0)),
-            _made_of(lambda scores, price: (scores / (1 + price)).softmax(0)),
+            _from_score_and_price(lambda scores, price: (scores * price).softmax(0)),
+            _from_score_and_price(lambda scores, price: (scores * (1 - price)).softmax(0)),
+            _from_score_and_price(lambda scores, price: (scores / (1 + price)).softmax(0)),
         ),
         Mistake(
             "the distance acts after the softmax",
             "What do your weights sum to? Which step makes the sum 1, and what should come first?",
-            _made_of(lambda scores, price: scores.softmax(0) - price),
-            _made_of(lambda scores, price: scores.softmax(0) * price),
-            _made_of(lambda scores, price: scores.softmax(0) * (1 - price)),
-            _made_of(lambda scores, price: scores.softmax(0) * (-price).exp()),
-            _made_of(lambda scores, price: scores.softmax(0) / (1 + price)),
+            _from_score_and_price(lambda scores, price: scores.softmax(0) - price),
+            _from_score_and_price(lambda scores, price: scores.softmax(0) * price),
+            _from_score_and_price(lambda scores, price: scores.softmax(0) * (1 - price)),
+            _from_score_and_price(lambda scores, price: scores.softmax(0) * (-price).exp()),
+            _from_score_and_price(lambda scores, price: scores.softmax(0) / (1 + price)),
         ),
         Mistake(
             "the distance acts after the softmax, and the weights are shared out anew",
             "1 off a score divides a weight by e. What do you do to a weight?",
-            _made_of(lambda scores, price: _shared_out(scores.softmax(0) - price)),
-            _made_of(lambda scores, price: _shared_out(scores.softmax(0) * (1 - price))),
-            _made_of(lambda scores, price: _shared_out(scores.softmax(0) / (1 + price))),
+            _from_score_and_price(lambda scores, price: _shared_out(scores.softmax(0) - price)),
+            _from_score_and_price(
+                lambda scores, price: _shared_out(scores.softmax(0) * (1 - price))
+            ),
+            _from_score_and_price(
+                lambda scores, price: _shared_out(scores.softmax(0) / (1 + price))
+            ),
         ),
         Mistake(
             "these are scores, not weights",
             "What do yours sum to, and which function makes weights of scores?",
-            _made_of(lambda scores, price: scores - price),
-            _made_of(lambda scores, price: scores),
+            _from_score_and_price(lambda scores, price: scores - price),
+            _from_score_and_price(lambda scores, price: scores),
             lambda words, p, strength: words @ words[p],
         ),
         Mistake(
             "the powers of e are not shared out",
             "What do yours sum to, and what should weights sum to?",
-            _made_of(lambda scores, price: (scores - price).exp()),
+            _from_score_and_price(lambda scores, price: (scores - price).exp()),
         ),
         Mistake(
             "these are logarithms of weights",
             "What do yours sum to, and what should weights sum to? Which function is yours?",
-            _made_of(lambda scores, price: (scores - price).log_softmax(0)),
+            _from_score_and_price(lambda scores, price: (scores - price).log_softmax(0)),
         ),
         Mistake(
             "`place` is not used, or only for the distance",
@@ -229,12 +233,12 @@ check_attention_weights = Check(
         Mistake(
             "the word does not look at itself",
             "What did “cat” give itself in the first picture?",
-            _made_of(
+            _from_score_and_price(
                 lambda scores, price: (
                     (scores - price).masked_fill(price == 0, -torch.inf).softmax(0)
                 )
             ),
-            _made_of(_others),
+            _from_score_and_price(_others),
         ),
         Mistake(
             "the distance is taken off the words, not off their scores",

@@ -2,26 +2,17 @@
 
 from typing import Any
 
-import IPython
+from course_lab.widgets.cell_watch import CellWatch
 
 MEANT = "raises-exception"  # the tag of such a cell, which JupyterLab sends along with its source
 
 
-class MeantErrors:
+class MeantErrors(CellWatch):
     """Shortens the tracebacks of cells that are meant to fail; all others stay long."""
 
     def __init__(self) -> None:
-        self._shell: Any = None  # whose cells are watched, once start() was called
+        super().__init__()
         self._usual: str | None = None  # how other errors are shown, while such a cell runs
-
-    def start(self) -> None:
-        """Shorten from the next cell on."""
-        shell = IPython.get_ipython()
-        if shell is None or shell is self._shell:
-            return
-        self._shell = shell
-        shell.events.register("pre_run_cell", self._begin)
-        shell.events.register("post_run_cell", self._end)
 
     def _begin(self, _: Any) -> None:
         request = self._shell.get_parent() if hasattr(self._shell, "get_parent") else {}

@@ -2,10 +2,10 @@
 
 from typing import Any
 
-import IPython
 import IPython.display
 
 from course_lab.widgets import card
+from course_lab.widgets.cell_watch import CellWatch
 from course_lab.widgets.seal import EMPTY, TITLE, seal
 
 NOTE = {"text/plain": "running …", "text/html": card.bold("running …", card.ASKS)}
@@ -32,21 +32,12 @@ class RunningLine:
             self._line = None
 
 
-class Watch:
+class Watch(CellWatch):
     """Tells the line and the seal of each cell, once somebody looks on."""
 
     def __init__(self) -> None:
-        self._shell: Any = None  # whose cells are watched, once start() was called
+        super().__init__()
         self._line = RunningLine()
-
-    def start(self) -> None:
-        """Watch from the next cell on."""
-        shell = IPython.get_ipython()
-        if shell is None or shell is self._shell:
-            return
-        self._shell = shell
-        shell.events.register("pre_run_cell", self._begin)
-        shell.events.register("post_run_cell", self._end)
 
     def _begin(self, info: Any) -> None:
         self._line.begin(info.raw_cell)

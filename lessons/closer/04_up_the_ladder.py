@@ -218,7 +218,9 @@ many_texts = torch.randint(5, (100_000, 9), generator=torch.Generator().manual_s
 by_counting = {place: counted(keys_asked(place, 9), many_texts) for place in RUNGS}
 fig, ax = plt.subplots(figsize=(8, 3.6))
 for shift, (name, (shares, marker, color, fill)) in enumerate(ways.items()):
-    points = [(place + 0.12 * shift - 0.24, share) for place, of in shares.items() for share in of]
+    points = [
+        (place + 0.12 * shift - 0.24, share) for place, rights in shares.items() for share in rights
+    ]
     style = {"color": color, "fillstyle": fill, "alpha": 0.8, "label": name}
     ax.plot(*zip(*points, strict=True), marker, **style)
 for place, share in by_counting.items():
@@ -235,7 +237,10 @@ plots.show(
     "Right answers at places 1, 2 and 3 with two, three and four given slopes, a mark a seed. "
     + "; ".join(
         f"{name}: "
-        + ", ".join(f"place {place} {min(of):.2f} to {max(of):.2f}" for place, of in shares.items())
+        + ", ".join(
+            f"place {place} {min(rights):.2f} to {max(rights):.2f}"
+            for place, rights in shares.items()
+        )
         for name, (shares, *_) in ways.items()
     )
     + ". Dotted: 98 %. Dashed: counting alone, "
