@@ -363,6 +363,22 @@ WRONG_BELIEVED = [
         ),
         "another bar",
     ),
+    *[
+        (
+            by_other_rule(
+                lambda period, known, hand: swept(hand[:known]) >= 2 * math.pi,
+                judged=lambda hand, known, shift=shift: hand[known + shift :],
+            ),
+            "begins before the first unseen row, or after it",
+        )
+        for shift in (-3, -1, 1, 8)
+    ],
+    (
+        by_other_rule(
+            lambda period, known, hand: swept(hand[:known] - hand[:known].mean()) >= 2 * math.pi
+        ),
+        "about the mean of the known rows",
+    ),
     (in_sectors(4), "part of a turn"),
     (in_sectors(36), "leaps over some"),
     (
