@@ -353,6 +353,14 @@ def _by_the_notebooks_clock(rows: Tensor, n: int, count: int) -> Tensor:
     return turn(_notebooks()[1][:255]).onwards(_coordinates(rows, count)[0][-1:])
 
 
+def _along_the_notebooks_directions(rows: Tensor, n: int, count: int) -> Tensor:
+    known = _notebooks()[0]
+    coordinates = (rows - known.mean(0)) @ main_directions(known, count).T
+    return known.mean(0) + turn(coordinates).onwards(coordinates[-1:]) @ main_directions(
+        known, count
+    )
+
+
 def _along_given_directions(rows: Tensor, n: int, count: int) -> Tensor:
     return _notebooks()[1][-1:] @ main_directions(rows, count)
 
@@ -592,16 +600,18 @@ check_carry_on = Check(
         ),
         Mistake(
             "it goes on in the notebook's rows, not in those given",
-            "Does your function use `clock`, `coordinates` or `first_255`? Which rows are those?",
+            "Does your function use `one_turn`, `coordinates` or `first_255`? Which rows are "
+            "those?",
             *_in_the_notebooks_rows(),
         ),
         Mistake(
             "it takes the notebook's clock or coordinates, not those of the rows given",
-            "Does your function use `clock` or `coordinates`? Of which rows, and of how many "
+            "Does your function use `one_turn` or `coordinates`? Of which rows, and of how many "
             "directions?",
             _by_the_notebooks_clock,
             _along_given_directions,
-            raises=r"and 10x10\)|\(\d+x10 and",
+            _along_the_notebooks_directions,
+            raises=r"and 10x10\)|\(\d+x10 and|tensor b \(384\)|\(\d+x384 and|and 384x",
         ),
         Mistake(
             "two shapes do not fit",

@@ -291,12 +291,14 @@ for count in (180, 200, 255, 300, 350):
 # **Look:** by that rule the table is a clock from 200, 255, 300 and 350 rows, both ways; from 180
 # only forwards. Which hands pass changes with the rows.
 #
-# Two more questions. The variance of all 511 rows falls most after direction *eleven*: what does
-# the encoder lose without it? And how far does each hand's tip move within a text?
+# Three more questions. The variance of all 511 rows falls most after direction *eleven*: what does
+# the encoder lose without it? What does it lose with one hand held still, at the lengths between
+# the lesson's two? And how far does each hand's tip move within a text?
 
 # %%
 reads = data.results("real_hands").pivot_table("cosine", "way", "length")  # means of 57 texts
-print(reads.loc[["10 directions", "11 directions"]].round(3).to_string())
+print("cosine with the vectors of the whole table, means of 57 texts, by length:")
+print(reads.filter(regex="directions$|still$|mean row$", axis=0).round(3).to_string())
 print("How far each tip is from its mean within a text, fastest first (root mean square):")
 for length in (20, 60, 126, 480):
     inside = pointing[:, : length - 1]  # [CLS] reads row 0
@@ -305,8 +307,9 @@ for length in (20, 60, 126, 480):
 
 # %% [markdown]
 # **Look:** the eleventh direction, which is no hand, brings the vectors nearer to their own at each
-# of these lengths. The slowest tip hardly moves within 20 or 60 tokens, and within 480 about as far
-# as the others.
+# of these lengths. The longer the text, the slower the hand that is missed most: hand 1 in 20
+# tokens (hand 0 nearly as much), 2 in 60 and 126, 4 in 480. The slowest tip hardly moves within 20
+# or 60 tokens, and within 480 about as far as the others.
 
 # %% [markdown]
 # ## A scar at 127
@@ -346,8 +349,8 @@ plots.show(
 
 # %% [markdown]
 # **Look:** rows so near to their neighbours' mean are not random, so training has read them. (To be
-# far off does *not* mean unread: the lesson's table of *token before* was read, and its neighbours
-# are not alike.) Row 127 stands out alone.
+# far off does *not* mean unread: the lesson's task *place 3* reads row 3, and sets it apart.) Row
+# 127 stands out alone.
 #
 # By its model card the encoder was tuned on texts *cut at 128* tokens, and the last token of a cut
 # text, at row 127, is [SEP]. Earlier training on texts of 128 would fit as well. If [SEP] had made
