@@ -9,6 +9,7 @@ from torch import nn
 
 from course_lab.chinese import chinese_font
 from course_lab.door_strip import describe_doors, door_strip
+from course_lab.widgets.last_cell import last_cell
 from course_lab.widgets.meant_errors import meant_errors
 from course_lab.widgets.notebook import use_notebook_style
 from course_utils import plots
@@ -47,6 +48,7 @@ def start(
     font = chinese_font()
     plots.use_style(*[font] if font else [])
     meant_errors.start()
+    last_cell.start()
     print(f"seed {seed} · device {picked} · {threads} CPU thread(s) · torch {torch.__version__}")
     if doors is not None:
         doors = list(doors)

@@ -351,7 +351,7 @@ W_q, W_k = (looking_back if is_right else check_looking_back.reference)(3, 10, 1
 head.W_q.weight.copy_(W_q)
 head.W_k.weight.copy_(W_k)
 weights = head(torch.zeros(1, 48, 128), need_weights=True)[1][0, 0]  # (query, key)
-print("with your matrices" if is_right else "with the course's matrices")
+print("W_q and W_k of", "your answer" if is_right else "the course")
 print(f"weight of the last query, 3 back: {weights[47, 44]:.2f}, 2 back: {weights[47, 45]:.2f}")
 print("largest weight exactly 3 back:", all(weights[3:].argmax(1) == torch.arange(45)))
 

@@ -1239,7 +1239,8 @@ def test_a_link_shows_an_explorer_as_its_reader_left_it(opened):
     page.wait_for_function("location.search.includes('frequencies')")
     value, address = slider.get_attribute("aria-valuetext"), page.url
     page.goto(address)
-    mount.scroll_into_view_if_needed()
+    mount.locator("svg").first.wait_for()
+    assert 0 <= mount.bounding_box()["y"] < 700
     assert slider.get_attribute("aria-valuetext") == value
     page.goto(re.sub(r"\?.*", "?frequencies=%7B%22first%22%3A%22far%22%7D", address))
     mount.scroll_into_view_if_needed()

@@ -45,9 +45,14 @@ from course_lab.checks.compare import TOLERANCE, describe, difference
 from course_lab.checks.mistakes import Candidate, Mistake, explanation
 from course_lab.checks.rules import Case, Rule
 from course_lab.widgets import card, output
+from course_lab.widgets.last_cell import last_cell
 from course_lab.widgets.seal import seal
 
 SECONDS = 10.0  # the longest that one call may take
+EARLIER = (
+    "The cell that ran before this one ended in an error. If it holds your answer, this verdict is "
+    "on the version before."
+)
 
 
 @dataclass(frozen=True)
@@ -123,6 +128,8 @@ class Check:
         verdict = self.verdict(answer)
         seal.open()  # it says nothing of the question above
         card.tell(str(verdict), verdict.as_html())
+        if last_cell.failed:
+            card.tell(EARLIER, card.card(card.inline(EARLIER)))
         if verdict.kind != "right" and IPython.get_ipython() is not None:
             output.show(hint_button.hint_button(self.hints))
 

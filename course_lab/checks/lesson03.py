@@ -663,7 +663,7 @@ check_carry_on = Check(
         "and go on from it. Then @ axes, and add the mean.",
     ),
     rules=[Without((_carry_on, _run, _back))],
-    tolerance=1e-5,
+    tolerance=1e-4,
 )
 
 
@@ -786,6 +786,58 @@ def _wanders(hand: Tensor) -> bool:
 def _leaps(angles: Tensor) -> bool:
     """Whether differences of angles add up to a turn: by a jump from π to −π, often."""
     return angles.diff().abs().sum().item() >= 2 * math.pi
+
+
+def _spans(least: float) -> Answer:
+    """Return an answer that asks how far the known angles, from −π to π, lie apart."""
+
+    def answer(hand: Tensor, period: float, known: int) -> bool:
+        angles = hand[:known].angle()
+        return _passes(hand[known:], period) and bool(angles.max() - angles.min() > least)
+
+    return answer
+
+
+def _is_centred(near: float) -> Answer:
+    """Return an answer that asks whether the known arrows' mean is short beside their length."""
+
+    def answer(hand: Tensor, period: float, known: int) -> bool:
+        centred = hand[:known].mean().abs() < near * hand[:known].abs().mean()
+        return _passes(hand[known:], period) and bool(centred)
+
+    return answer
+
+
+def _is_even(most: float) -> Answer:
+    """Return an answer that asks whether the known arrows' lengths spread little."""
+
+    def answer(hand: Tensor, period: float, known: int) -> bool:
+        lengths = hand[:known].abs()
+        return _passes(hand[known:], period) and bool(lengths.std() < most * lengths.mean())
+
+    return answer
+
+
+def _is_rough(least: float) -> Answer:
+    """Return an answer that asks whether known steps differ much from the steps before them."""
+
+    def answer(hand: Tensor, period: float, known: int) -> bool:
+        steps = hand[:known].diff()
+        rough = steps.diff().abs().mean() > least * steps.abs().mean()
+        return _passes(hand[known:], period) and bool(rough)
+
+    return answer
+
+
+def _passes_a_whole_turn_ahead(hand: Tensor, period: float, known: int) -> bool:
+    later = hand[known:]
+    ahead = min(round(period), len(later) - 1)
+    return _passes(later, period) and position_table.miss(later, period, ahead) < 0.2
+
+
+def _passes_below(bar: float) -> Answer:
+    """Return an answer that asks nothing of the known rows, and less of a miss after them."""
+    return lambda hand, period, known: position_table.largest_miss(hand[known:], period) < bar
 
 
 def _never_steps_back(hand: Tensor) -> bool:
@@ -1056,6 +1108,35 @@ check_believable = Check(
             "the hands that are believed are those that miss",
             "Does a hand pass if its worst miss is above 0.2, or below?",
             *_both_ways(lambda hand, period, known: not _passes(hand[known:], period)),
+        ),
+        Mistake(
+            "the mean of the known arrows is asked to be near 0",
+            "An arrow may grow while it turns, and turn once and a half. Where is its mean then?",
+            *map(_is_centred, (0.1, 0.2, 0.5)),
+        ),
+        Mistake(
+            "the lengths of the known arrows are judged, not how they turn",
+            "A hand that stands still has arrows of one length. Does it show a turn?",
+            *map(_is_even, (0.1, 0.2, 0.3, 0.5)),
+        ),
+        Mistake(
+            "how rough the known path is decides, not where it leads",
+            "A slow curve with noise is rough, and a hand that turns evenly is smooth. Where does "
+            "each of them get to?",
+            *map(_is_rough, (0.1, 0.2, 0.5, 1.0)),
+        ),
+        Mistake(
+            "how far the known angles lie apart decides",
+            "A hand that swings across π, back and forth, has angles near π and near −π. Has it "
+            "turned?",
+            _spans(6.2),
+        ),
+        Mistake(
+            "the test is only made harder",
+            "A slow curve can be forecast very well. Follow one along its known rows: what do they "
+            "not show?",
+            *map(_passes_below, (0.02, 0.05, 0.1, 0.15)),
+            _passes_a_whole_turn_ahead,
         ),
         Mistake(
             "this is a miss, not a verdict",

@@ -304,12 +304,24 @@ const near = new IntersectionObserver((entries) => {
 }, { rootMargin: "600px" });
 all(".om-mount, .om-live").forEach((mount) => near.observe(mount));
 
+// The first explorer whose state stands in the address, as shell.js writes it there: the name of its
+// module, and its number if others of the page have the same.
+function explorerOfAddress() {
+  const mounts = all(".om-mount");
+  const asked = [...new URLSearchParams(location.search).keys()].flatMap((key) => {
+    const [, name, number] = key.match(/^(\w+?)(?:-(\d+))?$/) ?? [];
+    const same = mounts.filter(({ dataset }) => dataset.module.includes(`/${name}.js`));
+    return same[(number ?? 1) - 1] ?? [];
+  });
+  return asked[0] ?? null;
+}
+
 // Where a link leads stays at the top of the screen while what stands above it is loaded and grows,
 // until the reader moves. A page that is loaded again stays where its reader was.
 let target = null;
 const setTarget = () => {
   const id = decodeURIComponent(location.hash.slice(1));
-  target = id ? document.getElementById(id) : null;
+  target = id ? document.getElementById(id) : explorerOfAddress();
 };
 const [{ type: arrival }] = performance.getEntriesByType("navigation");
 if (arrival === "navigate") setTarget();
