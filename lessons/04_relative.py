@@ -464,7 +464,9 @@ for row, (place, steps, encoding) in enumerate(ROWS_OF_DOTS):
     ax.plot(right, spread, "o", color=NUMBERS, markersize=5, clip_on=False)
     ax.plot([answered(slopes, place)[1]] * 2, [height - 0.45, height + 0.45], **FIT)
     ax.plot([counting[place]] * 2, [height - 0.45, height + 0.45], "--", color="0.5")
-    name = f"place {place}, slopes {', '.join(f'{slope:g}' for slope in slopes)}"
+    name = f"place {place}"
+    if place == 3:  # of which two sets are compared
+        name += f", slopes {', '.join(f'{slope:g}' for slope in slopes)}"
     ticks[height] = f"{steps:,} steps" if steps == 5000 else f"{name}\n{steps:,} steps"
     shares = ", ".join(f"{share:.2f}" for share in sorted(right))
     described.append(f"{name}, {steps:,} steps {shares}")
