@@ -476,6 +476,34 @@ def singled_out_in_a_row(slopes, n):
     return singled_out_by_the_inverse(slopes, n)[None]
 
 
+def singled_out_by_one_softmax_for_all(slopes, n):
+    scores = slopes[:, None] * torch.arange(n - 1, -1, -1)
+    weights = scores.flatten().softmax(0).reshape(len(slopes), n)
+    return torch.linalg.inv(weights[:, : len(slopes)])[-1]
+
+
+def singled_out_from_rounded_weights(decimals):
+    def answer(slopes, n):
+        weights = matrix_of_weights(slopes, n).round(decimals=decimals)
+        return torch.linalg.solve(weights[:, : len(slopes)].T, torch.eye(len(slopes)).double()[-1])
+
+    return answer
+
+
+def singled_out_of_four(slopes, n):
+    return torch.linalg.inv(matrix_of_weights(slopes, n)[:, :4])[-1]
+
+
+def singled_out_with_four_wishes(slopes, n):
+    wished = torch.tensor([0, 0, 0, 1], dtype=slopes.dtype)
+    return torch.linalg.solve(square_of_weights(slopes, n).T, wished)
+
+
+def singled_out_from_the_lessons_weights(slopes, n):
+    weights = straight_weights(slopes, n)[:, -1, : len(slopes)]
+    return torch.linalg.inv(weights)[-1]
+
+
 def square_of_weights(slopes, n):
     return matrix_of_weights(slopes, n)[:, : len(slopes)]
 
@@ -785,6 +813,9 @@ test_natural_mistakes_are_named = wrong_answers(
             (by_offsets(lambda c, k: c.clamp(1 - k, k - 1) + k), "first and the last row"),
         ],
         check_single_out: [
+            (singled_out_by_one_softmax_for_all, "heads and keys share one softmax"),
+            (singled_out_of_four, "the number of heads is fixed"),
+            (singled_out_with_four_wishes, "the number of heads is fixed"),
             (singled_out_on_one_axis, "Which axis should count heads"),
             (singled_out_past_the_end, "past the last"),
             (singled_out_by_the_last_head, "one head alone"),
@@ -972,19 +1003,22 @@ test_other_wrong_numbers_get_a_question = wrong_answers(
     "wrong",
     {
         check_single_out: [
+            (singled_out_from_rounded_weights(1), "rounded to 1 decimal."),
+            (singled_out_from_rounded_weights(4), "rounded to 4 decimals."),
+            (singled_out_from_rounded_weights(8), "rounded to 8 decimals."),
             (singled_out_from_roots, "the sum at keys 0, 1 is -0.5647, 0.6983. What should it"),
             (singled_out_with_a_ridge(1e-8), "(a ridge)"),
             (singled_out_with_a_ridge(5e-5), "(a ridge)"),
             (singled_out_with_a_small_diagonal, "(a ridge)"),
             (singled_out_of_the_middle_query, "For query 3 your factors are right"),
             (singled_out_of_query_0, "Of which query are your weights?"),
-            (singled_out_with_a_cut_off, "such as rcond"),
+            (singled_out_with_a_cut_off, "Is there a cut-off in your way"),
             (singled_out_in_too_few_steps, "Do you approach the factors in steps?"),
             (singled_out_by_adam, "Do you approach the factors in steps?"),
             (singled_out_from_log_weights, "these are from logarithms"),
             (singled_out_in_float32, "How many digits has float32"),
             (singled_out_with_float32_distances, "exact for weights with the digits of float32"),
-            (singled_out_by_normal_equations, "such as AᵀA, or"),
+            (singled_out_by_normal_equations, "by its own transpose, AᵀA"),
             (singled_out_in_float32_by_the_inverse, "How many digits has float32"),
             (lambda slopes, n: singled_out_by_the_inverse(slopes, n).float(), "How many digits"),
             (lambda slopes, n: singled_out_by_the_inverse(slopes, n).half(), "How many digits"),
@@ -1170,6 +1204,7 @@ test_rules_are_kept = wrong_answers(
         check_single_out: [
             (singled_out_by_the_checks_own, "Here it is yours to write"),
             (singled_out_by_the_lessons_fit, "comes from best_readout"),
+            (singled_out_from_the_lessons_weights, "comes from straight_weights"),
         ],
         check_skew_new: [
             (skewed_by_gather, "comes from gather"),

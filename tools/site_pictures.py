@@ -11,7 +11,7 @@ from twelve_pictures import HERE, lessons, picture_cell
 # What the two sentences are about, which a phone shows alone: panels, or windows in points.
 ON_PHONES: dict[str, list[int | Window]] = {
     "03_learned": [6],
-    "04_relative": [(0, 19, 365, 209)],  # without the exercise, below the title
+    "04_relative": [(0, 19, 385, 209)],  # without the exercise, below the title
     "06_alibi": [1],
     "08_stretching_rope": [2],
     "11_capstone": [(0, 0, 390, 292)],  # patients A to D

@@ -771,6 +771,11 @@ def _numerators_over_heads(slopes: Tensor, n: int) -> Tensor:
     return _factors((-slopes[:, None] * torch.arange(n)).softmax(0)[:, : len(slopes)])
 
 
+def _softmax_over_all(slopes: Tensor, n: int) -> Tensor:
+    powers = (slopes[:, None] * torch.arange(n - 1, -1, -1)).exp()
+    return _factors((powers / powers.sum())[:, : len(slopes)])
+
+
 def _one_key_late(slopes: Tensor, n: int) -> Tensor:
     return _factors(_last_weights(slopes, n)[:, 1 : len(slopes) + 1])
 
@@ -995,6 +1000,15 @@ def _one_ratio(of_all: bool, scaled: bool) -> Callable[[Tensor, int], Tensor]:
     return answer
 
 
+def _of_four_keys(slopes: Tensor, n: int) -> Tensor:
+    return _factors(_last_weights(slopes, n)[:, :4])
+
+
+def _wished_at_four_keys(slopes: Tensor, n: int) -> Tensor:
+    wished = torch.tensor([0, 0, 0, 1], dtype=slopes.dtype)
+    return torch.linalg.solve(_first_weights(slopes, n).T, wished)
+
+
 def _for_two_heads(slopes: Tensor, n: int) -> Tensor:
     first, second = slopes
     return _single_out(torch.stack([first, second]), n)
@@ -1029,6 +1043,11 @@ def _what_single_out_lacks(answer: Tensor, slopes: Tensor, n: int) -> str:
             "Do you add a small number to the diagonal (a ridge)? Then the equations hold only "
             "nearly. As many equations as unknowns: what do they need beyond the matrix itself?"
         )
+    if (decimals := _decimals_of_weights(answer, slopes, n)) is not None:
+        return sums_text + (
+            f"They are exact for weights rounded to {decimals} decimal{'s' * (decimals > 1)}. What "
+            "does a large factor make of what was cut off?"
+        )
     if not text or right.abs().max() > 1e6:  # smaller cases come first: here precision runs out
         sums_text += f"The right factors go up to {right.abs().max():,.0f}. "
         if torch.equal(answer.double(), answer.float().double()):
@@ -1039,6 +1058,16 @@ def _what_single_out_lacks(answer: Tensor, slopes: Tensor, n: int) -> str:
             return sums_text + (
                 "These are exact for weights with the digits of float32. Print the dtype of your "
                 "distances, and of `slopes[0] * distance`: what do they make of a float64 slope?"
+            )
+        if _cut_off(answer, right, _first_weights(slopes, n)):
+            return sums_text + (
+                "Yours lack the mixture of heads that changes the sums least. Is there a cut-off "
+                "in your way, such as rcond? `solve` has none."
+            )
+        if _of_normal_equations(answer, _first_weights(slopes, n)):
+            return sums_text + (
+                "Do you multiply the matrix by its own transpose, AᵀA? That squares how far errors "
+                "grow. A is square already: what solves Ax = b?"
             )
         return sums_text + (
             "Has everything on the way the digits of float64, and what is the dtype of "
@@ -1075,6 +1104,30 @@ def _of_float32_weights(slopes: Tensor, n: int) -> Tensor:
     distances = torch.arange(n - 1, -1, -1.0)
     weights = torch.stack([(slope * distances).softmax(0) for slope in slopes])
     return _factors(weights[:, : len(slopes)].double())
+
+
+def _decimals_of_weights(answer: Tensor, slopes: Tensor, n: int) -> int | None:
+    """The decimals of rounded weights that these factors are right for; None if there are none."""
+    for decimals in range(1, 13):
+        rounded = _first_weights(slopes, n).round(decimals=decimals)
+        inverse, singular = torch.linalg.inv_ex(rounded)
+        if not singular and torch.allclose(inverse[-1], answer.double(), rtol=1e-6):
+            return decimals
+    return None
+
+
+def _cut_off(answer: Tensor, right: Tensor, weights: Tensor) -> bool:
+    """Whether factors have nothing of the mixture of heads that changes the sums least."""
+    weakest = torch.linalg.svd(weights.T).Vh[-1]
+    return bool((weakest @ answer.double()).abs() < 1e-6 * (weakest @ right).abs())
+
+
+def _of_normal_equations(answer: Tensor, weights: Tensor) -> bool:
+    """Whether factors solve AᵀAx = Aᵀb as well as float64 can, where A has these weights."""
+    matrix = weights.T
+    lacking = torch.eye(len(weights), dtype=weights.dtype)[-1] - matrix @ answer.double()
+    size = torch.linalg.matrix_norm(matrix, 2) ** 2 * answer.double().norm()
+    return bool((matrix.T @ lacking).norm() < 1e-13 * size)
 
 
 def _approached(answer: Tensor, right: Tensor, weights: Tensor) -> bool:
@@ -1475,6 +1528,13 @@ check_single_out = Check(
             lambda slopes, n: _single_out(slopes, n)[None],
         ),
         Mistake(
+            "the number of heads is fixed",
+            "Your system speaks of four keys. Of how many should it, if two heads come in?",
+            _of_four_keys,
+            _wished_at_four_keys,
+            raises=r"they are (4 by \d|\d by 4) matrices|and 4x1\)",
+        ),
+        Mistake(
             "the system is not square",
             "You have one unknown a head. At how many keys is the sum prescribed? And which "
             "argument of `solve` is the matrix?",
@@ -1584,6 +1644,11 @@ check_single_out = Check(
             _numerators_over_heads,
         ),
         Mistake(
+            "heads and keys share one softmax",
+            "What do the weights of one head add up to, the last query's on all its keys?",
+            _softmax_over_all,
+        ),
+        Mistake(
             "the keys are counted from 1",
             "With two heads, which two keys are asked for?",
             _one_key_late,
@@ -1597,7 +1662,7 @@ check_single_out = Check(
         "The weights are a softmax over n distances, from n − 1 down to 0. torch.linalg.solve "
         "takes a square matrix, a row for each equation, and what the equations should give.",
     ),
-    rules=[Without((_single_out, best_readout))],
+    rules=[Without((_single_out, best_readout, straight_weights))],
     judge=_what_single_out_lacks,
     if_slow="Is there a loop that never ends, or one that approaches the factors in steps? With as "
     "many equations as unknowns, what solves them at once?",

@@ -9,7 +9,7 @@
 # %% [markdown]
 # # 04 · Relative: up the ladder
 #
-# For those who want to know how far straight lines climb, why training does not follow, and which
+# For those who want to know how far straight lines climb, what may keep training below, and which
 # schemes name place 3. It builds on [lesson 04](../04_relative.ipynb). Each section can be read
 # alone; run the cells from the top.
 #
