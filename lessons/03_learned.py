@@ -514,7 +514,7 @@ print(f"{outside[20]:.3f} in 20 tokens, {outside[480]:.3f} in 480")
 names = [f"hand {number} still" for number in range(5)]
 losses = means.loc[names]
 print(f"lost with the slowest hand still, in 126 tokens: {losses.loc[names[4], 126]:.4f}")
-fig = plt.figure(figsize=(7.6, 4.8), layout="constrained")
+fig = plt.figure(figsize=(7.6, 5), layout="constrained")
 grid = fig.add_gridspec(2, 5, height_ratios=[1, 1.15])
 reach = 1.15 * pointing.abs().max().item()  # one scale for all five
 below = None
@@ -546,7 +546,7 @@ for number, (period, hand) in enumerate(zip(periods.tolist(), pointing, strict=T
     below.tick_params(labelleft=number == 0)
     if number == 0:
         below.set_ylabel("1 − cosine of the text's\nvectors, this hand still")
-fig.suptitle("Of the hands, fast ones move it most in 20 tokens, the arc in 480")
+fig.suptitle("Of the hands, fast ones move the vector most\nin 20 tokens, the arc in 480")
 described = "; ".join(
     f"{periods[n]:.0f}: {losses.loc[way, 20]:.3f} and {losses.loc[way, 480]:.3f}"
     for n, way in enumerate(names)
@@ -614,9 +614,9 @@ if check_carry_on.verdict(carry_on).kind == "right":
                 f"{far:.2f} in 126 to 225 ahead, {every:.2f} in all"
             )
     for place, text, color in (
-        ((258, 0.93), "your clock", "C0"),
-        ((318, 0.93), "(from row 300)", "C0"),
-        ((452, 0.6), "clamp", "C1"),
+        ((267, 0.95), "your clock", "C0"),
+        ((314, 0.8), "(from row 300)", "C0"),
+        ((470, -0.42), "clamp", "C1"),
     ):
         ax.text(*place, text, color=color, fontsize=10, va="center")
     ax.axhline(0, color="0.6", linewidth=0.8)
