@@ -470,8 +470,10 @@ check_attention_weights = Check(
         Mistake(
             "there are always 6 places in yours",
             "The lesson's sentence has 6 words. How many has the one that you are given?",
-            _measured(lambda j, p: (torch.arange(6) - p).abs()),
-            raises=r"tensor a \(6\) must match|match the size of tensor b \(6\)",
+            lambda words, p, strength: (
+                _scores(words, p).sub_(strength * (torch.arange(6) - p).abs()).softmax(0)
+            ),
+            raises=r"tensor a \(6\) must match|match the size of tensor b \(6\)|shape \[6\]",
         ),
         Mistake(
             "two shapes do not fit",
