@@ -12,12 +12,14 @@
 # %% [markdown]
 # # 00 · Start here
 #
-# **Question:** what does attention see of a sentence, and how does a lesson work?
+# **Question:** what does attention see of a sentence?
+#
+# *Man bites dog* is news, *dog bites man* is not: only places differ.
 #
 # After this lesson you can
 #
-# - predict, run, look, check an exercise;
-# - name four doors for position.
+# - guess, run, look, and check;
+# - name four ways to tell attention where words stand.
 #
 # **Time:** {minutes}. **Builds on:** PyTorch tensors. **Doors:** all four.
 
@@ -32,9 +34,9 @@ device = course_lab.start()
 # %% [markdown]
 # ## First you predict
 #
-# Each word of *the cat sat on the mat* is a vector of 32 random numbers. "cat" scores
-# all words by a dot product. The *softmax*, $e^{s}$ over the sum of all $e^{s}$, turns scores into
-# *weights*: how "cat" shares out its attention.
+# Each word of *the cat sat on the mat* is a vector of 32 random numbers. "cat" gives each a *score*
+# $s$, the dot product of both divided by 32. The *softmax*, $e^{s}$ over the sum of all $e^{s}$,
+# makes *weights* of scores: how "cat" shares out its attention.
 
 # %%
 import torch
@@ -42,13 +44,14 @@ import torch
 from course_lab.sentences import CAT_ON_MAT, word_vectors
 
 words = word_vectors(CAT_ON_MAT, 32)  # (6, 32), a vector a word
-# Attention divides by √32: “cat” would then keep 0.997 for itself. We divide by 32.
+# Models have learned matrices here, which we leave out, and most divide by √32: “cat” would then
+# keep nearly all for itself.
 weights = (words @ words[1] / 32).softmax(0)
 print(*[f"{word} {weight:.3f}" for word, weight in zip(CAT_ON_MAT, weights, strict=True)])
 
 # %% [markdown]
-# Both "the" are one vector and get one weight. So we add a *mark* to each word, a row of numbers
-# for its place $p$: here $p$, 32 times. "cat" has 1, the first "the" 0, the second 4.
+# Both "the" are the same vector and get the same weight. Now we add a *mark* to each of a word's
+# numbers, its place $p$: 1 for "cat", 0 and 4 for the two "the".
 
 # %%
 from course_lab import explorers, widgets
@@ -66,11 +69,14 @@ import matplotlib.pyplot as plt
 
 from course_utils import plots
 
-fig, axes = plt.subplots(1, 2, figsize=(9, 2.4), sharey=True, layout="constrained")
-titles = ("the words alone: both “the” alike", "with p added: “mat” takes most")
+fig, axes = plt.subplots(1, 2, figsize=(9, 2.6), sharey=True, layout="constrained")
+titles = ("words alone: both “the” get the same", "with marks: the farther gets more, “mat” most")
+colours = ["C1", "0.75", "0.75", "0.75", "C2", "C0"]
 for ax, heights, title in zip(axes, (weights, weights_now), titles, strict=True):
-    bars = ax.bar(range(6), heights, color=["C1", "C0", "C0", "C0", "C2", "C0"])
-    ax.bar_label(bars, [f"{height:.3f}" for height in heights], fontsize=10)
+    bars = ax.bar(range(6), heights, color=colours)
+    for label, colour in zip(ax.bar_label(bars, fmt="%.3f", padding=2), colours, strict=True):
+        asked = colour != "0.75"
+        label.set(color=colour if asked else "0.35", weight="bold" if asked else "normal")
     ax.set(title=title, ylim=(0, 1), yticks=(0, 0.5, 1))
     ax.set_xticks(range(6), ["the\nnearer", "cat", "sat", "on", "the\nfarther", "mat"])
 axes[0].set_ylabel("weight from “cat”")
@@ -82,28 +88,25 @@ same = torch.isclose(weights_now[0], weights_now[4])
 guess.reveal(options[2 if same else 0 if weights_now[0] > weights_now[4] else 1])
 plots.show(fig, f"What “cat” gives each word. {described}.")
 
-# %% [markdown]
-# **Look:** the second one gets more, and "mat", last of all, most. What we add multiplies.
-# With "cat" $w$ (mark 1), another word $w'$ (mark $p$), and a bar for a mean:
-#
-# $$(w + 1) \cdot (w' + p) / 32 = w \cdot w' / 32 + \overline{w'} + p\,\overline{w} + 1 \cdot p$$
-#
-# The last term, mark times mark, is 0 or 4, whatever the words are.
-
 # %% tags=["plumbing"]
-# The four terms, in numbers
+# The two scores, in four parts
+parts = ("word · word", "cat's mark · word", "cat · mark", "mark · mark", "score")
+print(" " * 13, *parts, sep="   ")
 for name, p in [("nearer", 0), ("farther", 4)]:
     terms = [words[1] @ words[p] / 32, words[p].mean(), p * words[1].mean(), 1.0 * p]
-    print(f"{name:7} “the”: {' + '.join(f'({term:.2f})' for term in terms)} ≈ {sum(terms):.2f}")
+    numbers = [f"{n:{len(part)}.2f}" for part, n in zip(parts, [*terms, sum(terms)], strict=True)]
+    print(f"{name:7} “the”", *numbers, sep="   ")
+
+# %% [markdown]
+# **Look:** the second "the" gets more, and "mat", the last word, gets most. A score now has four
+# parts. Mark times mark grows with the place, unless the first word asks: its mark is 0.
 
 # %% [markdown]
 # ## Four doors
 #
-# Attention uses a word's vector three times (through learned matrices, which we leave out):
-#
-# - as a *query* $q$ it asks (here "cat");
-# - as a *key* $k$ it is compared with the query, which gives a *score*;
-# - as a *value vector* $v$ it is added up by weight.
+# Attention uses each word's vector three times. As a *query* $q$ it asks, here "cat". As a *key*
+# $k$ it is compared with the query: the score. As a *value vector* $v$ it is multiplied by its
+# weight and summed.
 
 # %% tags=["plumbing", "picture"]
 # The four doors
@@ -115,40 +118,47 @@ plots.show(
 )
 
 # %% [markdown]
-# Four doors let position in, from 0 (shut) to 1:
+# Position enters at four doors. Each opens from 0 to 1:
 #
-# 1. **embed** adds a mark: sines and cosines of the place (lesson 02);
-# 2. **rotate** turns $q$ and $k$, pair of numbers by pair, by angles that grow with the place
-#    (lesson 05);
-# 3. **bias** lowers a score by so much a place of distance (lesson 06);
-# 4. **values** adds to $v$ its offset from "cat": −1 one place before (lesson 04).
-#
-# A *drawing* is new random words.
+# 1. **embed** adds a mark, now sines and cosines, which do not grow.
+# 2. **rotate** turns $q$ and $k$ by angles that grow with the place.
+# 3. **bias** takes up to 1 off a score for each place of distance.
+# 4. **values** adds to $v$ the steps from "cat", −1 for the nearer "the".
 
 # %%
-options = ["in none", "in about half", "in about three quarters", "in all 20"]
-guess = widgets.predict("Rotate alone, at 1: nearer “the” ahead in how many drawings?", options)
+options = ["it falls", "it stays as it is", "it rises"]
+guess = widgets.predict("Bias opens to 1. What does the weight of the nearer “the” do?", options)
 
 # %% [markdown]
-# Each dot is a drawing; *embed* stands at 0.5. Which door, alone at 1, lifts all dots above 1?
-# Which moves only the middle panel? Then *rotate* at 1 and *embed* shut: how little *bias* is
-# enough for 20 of 20?
+# Left are the weights. In the middle each multiplies the first number of $v$. Right, for 20
+# *drawings* of random words, the nearer "the"'s weight is divided by the farther's: above 1, the
+# nearer is *ahead*.
+#
+# 1. Shut *rotate*, open *bias* to 1: what do the orange bar and the dots do?
+# 2. *rotate* at 1 again: how little *bias* puts the nearer ahead in all 20?
 
 # %%
-explorers.doors(embed=0.5)
+explorers.doors(rotate=1.0)
 
 # %% tags=["plumbing"]
 # Each door alone at 1, and the least bias
 from course_lab.explorers.short_sentence import drawings, through_doors
 
+shut = through_doors(drawings(20))[0]
 for door in DOORS:
     through = through_doors(drawings(20), **{door: 1.0})[0]
     ahead = int((through[:, 0] > through[:, 4] + 1e-9).sum())
     same = int(torch.isclose(through[:, 0], through[:, 4]).sum())
-    print(f"{door:6} alone: nearer “the” more in {ahead:2} of 20, as much in {same:2}")
-    if door == "rotate":
-        shares = {0: 0.0, 1: 0.5, 2: 0.75, 3: 1.0}
-        guess.reveal(options[min(shares, key=lambda n: abs(shares[n] - ahead / 20))])
+    print(f"{door:6} alone: nearer “the” ahead in {ahead:2} of 20, level in {same:2}")
+    if door == "bias":
+        falls, rises = ((sign * (shut - through)[:, 0] > 1e-9).sum() for sign in (1, -1))
+        guess.reveal(options[0 if falls == 20 else 2 if rises == 20 else 1])
+        ratios = through[:, 0] / through[:, 4]
+        print(
+            f"       its weight falls in {falls} of 20; “cat” gets "
+            f"{through[0, 1]:.2f} in drawing 0, {shut[0, 1]:.2f} before; "
+            f"dots from {ratios.min():.2f} to {ratios.max():.2f}"
+        )
 for bias in torch.arange(21) / 20:
     through = through_doors(drawings(220), rotate=1.0, bias=float(bias))[0]
     drawn, fresh = (through[:, 0] > through[:, 4]).split([20, 200])
@@ -157,15 +167,15 @@ for bias in torch.arange(21) / 20:
         break
 
 # %% [markdown]
-# **Look:** *bias* always lifts the nearer, *embed* at 1 mostly; *values* moves no weight. Of random
-# words *rotate* alone prefers neither: the opposite of "the" is as likely, and then the other wins.
-# The least bias here fails some fresh drawings.
+# **Look:** *bias* at 1 takes weight even from the nearer "the": "cat" itself gets it. The farther
+# loses more, in every drawing by the same factor. *embed* mostly favours the nearer: marks of near
+# places are more alike. *rotate* alone favours neither.
 #
 # ## Exercise
 #
-# **Exercise 1 ★ Open the bias door.** Write `attention_weights(words, place, strength)`:
-# the weights with which the word at `place` looks at all `words`. Scores are dot products
-# divided by the width, less `strength` times the distance; then softmax.
+# **Exercise 1 ★ Open the bias door.** Write `attention_weights(words, place, strength)`: the
+# weights that the word at `place` gives all `words`. Divide dot products by the vectors' width,
+# take off `strength` times the distance in places, then softmax.
 #
 # Stuck? A button gives hints.
 
@@ -188,7 +198,7 @@ from course_lab.checks.lesson00 import check_attention_weights
 check_attention_weights(attention_weights)
 
 # %% [markdown]
-# Many wrong answers get a question. This one is wrong on purpose:
+# Wrong on purpose:
 
 # %%
 check_attention_weights(lambda words, place, strength: words @ words[place])
@@ -196,10 +206,14 @@ check_attention_weights(lambda words, place, strength: words @ words[place])
 # %% [markdown]
 # ## Every word asks
 #
-# Now each word asks in turn, by your function:
+# By your function:
 
 # %% tags=["plumbing"]
 # Every word asks, at three strengths
+import numpy as np
+from matplotlib.colors import PowerNorm
+from matplotlib.patches import Rectangle
+
 strengths = (0.0, 0.2, 1.0)
 solved = check_attention_weights.verdict(attention_weights).kind == "right"
 if solved:
@@ -207,46 +221,49 @@ if solved:
         strength: torch.stack([attention_weights(words, p, strength) for p in range(6)]).detach()
         for strength in strengths
     }
-    fig, axes = plt.subplots(1, 3, figsize=(9, 3), sharey=True, layout="constrained")
+    fig, axes = plt.subplots(1, 3, figsize=(9, 3.5), sharey=True, layout="constrained")
     limit = float(torch.stack(list(rows.values())).max())
-    for ax, (strength, matrix) in zip(axes, rows.items(), strict=True):
-        image = plots.heatmap(ax, matrix, signed=False, limit=limit, equal=True)
-        ax.set(title=f"strength {strength:g}")
-        ax.set_xticks(range(6), CAT_ON_MAT)
-        ax.set_yticks(range(6), CAT_ON_MAT)
-    axes[0].set_ylabel("who asks")
-    axes[1].set_xlabel("who gets the weight")
-    fig.colorbar(image, ax=axes, label="weight", shrink=0.8)
     places = torch.arange(6)
     apart = (places - places[:, None]).abs()
-    described = "; ".join(
-        f"at {strength:g} the rows of both “the” differ by up to "
-        f"{(matrix[0] - matrix[4]).abs().max():.2f}"
-        for strength, matrix in rows.items()
-    )
-    for strength, matrix in rows.items():
+    messages = ("both “the” alike", "far words lose some", "far words lose most")
+    described = []
+    for ax, (strength, matrix), message in zip(axes, rows.items(), messages, strict=True):
+        image = plots.heatmap(ax, matrix, signed=False, limit=limit, equal=True)
+        image.set_norm(PowerNorm(0.5, vmin=0, vmax=limit))  # the small ones are told apart, too
+        for (row, column), weight in np.ndenumerate(matrix.numpy()):
+            ink = "white" if weight > 0.3 else "black"
+            ax.text(column, row, f"{weight:.2f}", ha="center", va="center", fontsize=8, color=ink)
+        for row, colour in ((0, "C1"), (4, "C2")):
+            frame = Rectangle((-0.48, row - 0.48), 5.96, 0.96, fill=False, ec=colour, lw=2.5)
+            ax.add_patch(frame)
         own, beside, far = (matrix[part].sum() / 6 for part in (apart == 0, apart == 1, apart > 1))
-        print(
-            f"strength {strength:g}: to itself {own:.2f}, to words beside it {beside:.2f}", end=""
+        means = f"itself {own:.2f}, beside {beside:.2f}, farther {far:.2f}"
+        ax.set_title(f"strength {strength:g}: {message}\n{means}", fontsize=10)
+        ax.set_xticks(range(6), CAT_ON_MAT)
+        ax.set_yticks(range(6), CAT_ON_MAT)
+        difference = (matrix[0] - matrix[4]).abs().max()
+        described.append(
+            f"at {strength:g}, on average, {means}, and both “the” differ by up to {difference:.2f}"
         )
-        print(f", to all farther ones {far:.2f} (means of six words)")
-    plots.show(fig, f"The weights of each word, a row for each that asks: {described}.")
+    axes[0].set_ylabel("who asks")
+    axes[1].set_xlabel("who gets the weight")
+    plots.show(fig, f"The weights of each word, a row for each that asks: {'; '.join(described)}.")
 else:
     print("Your picture joins here, once your function is right: then run this cell again.")
 
 # %% [markdown]
-# **Look:** at strength 0 both rows of "the" are the same. At 1 little is left for far words: the
-# corners are empty.
+# **Look:** at strength 0 both "the" look alike. On average, farther words get 0.34 at 0.2, and 0.07
+# at 1.
 #
 # ## In five lines
 #
-# - A dot product of two words does not say where they stand.
+# - A dot product does not say where words stand.
 # - We let position in by four doors: embeddings, queries and keys, scores, values.
-# - Marks multiply: with $p$ "mat", the last word, got most.
-# - A bias on distance leaves little for far words.
-# - A lesson is experiments: predict, run, look.
+# - With $p$ as mark, "cat" looked most at the last word.
+# - The stronger a bias on distance, the less far words get.
+# - A lesson is experiments: guess, run, look.
 #
 # **Read next:** Vaswani et al. 2017, arXiv 1706.03762, sections 3.2 and 3.5.
 #
-# **Next:** can attention tell *John loves Mary* from *Mary loves John*?
+# **Next:** you search for *flights from London to Paris*. Could attention offer you the way back?
 # [Lesson 01](01_attention_is_blind_to_order.ipynb).

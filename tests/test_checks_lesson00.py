@@ -24,6 +24,13 @@ def both(finish):
     return lambda words, p, strength: finish(scores(words, p), strength * distances(words, p))
 
 
+def measured(distance):
+    """An answer that measures the distance of the places in its own way."""
+    return lambda words, p, strength: (
+        scores(words, p) - strength * distance(j(len(words)), p)
+    ).softmax(0)
+
+
 def by_loops(words, place, strength):
     lowered = []
     for other, word in enumerate(words):
@@ -197,6 +204,118 @@ test_natural_mistakes_are_named = wrong_answers(
                 ).softmax(0),
                 "two shapes do not fit",
             ),
+            # the softmax
+            (both(lambda score, price: (score - price).softmax(0).softmax(0)), "runs twice"),
+            (
+                both(lambda score, price: (score.softmax(0) - price).softmax(0)),
+                "the distance acts after the softmax",
+            ),
+            (
+                both(lambda score, price: (score - price) / (score - price).sum()),
+                "shared out as they are",
+            ),
+            (both(lambda score, price: (score - price).sigmoid()), "squeezed by itself"),
+            (
+                lambda words, p, strength: words @ words[p] - strength * distances(words, p),
+                "these are scores, not weights",
+            ),
+            (
+                lambda words, p, strength: (
+                    words @ words[p] / math.sqrt(words.shape[1]) - strength * distances(words, p)
+                ),
+                "these are scores, not weights",
+            ),
+            (both(lambda score, price: (score - price).softmax()), "not told its axis"),
+            (both(lambda score, price: (score - price).softmax(1)), "has no such axis"),
+            (both(lambda score, price: (score - price).softmax(0).argmax()), "one number comes"),
+            (both(lambda score, price: (score - price).max()), "one number comes back"),
+            # the distance
+            (measured(lambda i, p: (i + 1 - p).abs()), "does not start at `place`"),
+            (measured(lambda i, p: (i - (p - 1)).abs()), "does not start at `place`"),
+            (measured(lambda i, p: ((i - p).abs() - 1).clamp(min=0)), "no more than the word"),
+            (measured(lambda i, p: (i != p).float()), "all other words cost the same"),
+            (measured(lambda i, p: (i - p).abs().sqrt()), "not every further place"),
+            (measured(lambda i, p: (i - p).abs() / len(i)), "by the length of the sentence"),
+            (
+                lambda words, p, strength: (
+                    scores(words, p) - strength * (words - words[p]).norm(dim=1)
+                ).softmax(0),
+                "that of two vectors",
+            ),
+            (
+                lambda words, p, strength: (
+                    scores(words, p) - strength * torch.dist(words, words[p])
+                ).softmax(0),
+                "How many different numbers do you take off the scores?",
+            ),
+            (
+                lambda words, p, strength: (
+                    scores(words, p) - strength / (1 + distances(words, p))
+                ).softmax(0),
+                "far words gain",
+            ),
+            (measured(lambda i, p: (torch.arange(6) - p).abs()), "always 6 places"),
+            # the division
+            (
+                lambda words, p, strength: (
+                    words @ words[p] / math.sqrt(words.shape[1]) - strength * (j(len(words)) - p)
+                ).softmax(0),
+                "are both off",
+            ),
+            (
+                lambda words, p, strength: (
+                    (words @ words[p] - strength * distances(words, p)) / math.sqrt(words.shape[1])
+                ).softmax(0),
+                "the division reaches the distance, too",
+            ),
+            (
+                lambda words, p, strength: (
+                    words @ words[p] / words.norm(dim=1) / words[p].norm()
+                    - strength * distances(words, p)
+                ).softmax(0),
+                "by the lengths of both vectors",
+            ),
+            (
+                lambda words, p, strength: (
+                    words @ words[p] / words.numel() - strength * distances(words, p)
+                ).softmax(0),
+                "how many numbers all words have",
+            ),
+            # another door, another mask, other signs
+            (
+                both(lambda score, price: (score * (-price).exp()).softmax(0)),
+                "the distance multiplies the score",
+            ),
+            (both(lambda score, price: (-(score - price)).softmax(0)), "a minus sign reaches"),
+            (
+                lambda words, p, strength: (
+                    (scores(words, p) - strength * distances(words, p))
+                    .masked_fill(j(len(words)) > p, -math.inf)
+                    .softmax(0)
+                ),
+                "later words get nothing",
+            ),
+            (
+                lambda words, p, strength: scores(
+                    words + strength * j(len(words))[:, None], p
+                ).softmax(0),
+                "a mark is added to the words",
+            ),
+            # Python's own words for it
+            (
+                lambda words, p, strength: (
+                    scores(words, p) - strength * [abs(i - p) for i in range(len(words))]
+                ).softmax(0),
+                "a list or a range has no arithmetic",
+            ),
+            (
+                lambda words, p, strength: (
+                    scores(words, p) - strength * abs(range(len(words)) - p)
+                ).softmax(0),
+                "a list or a range has no arithmetic",
+            ),
+            (lambda words, p, strength: (words @ p).softmax(0), "as if it were a vector"),
+            (lambda words, p, strength: torch.dot(words, words[p]), "meets a whole table"),
         ]
     },
 )
@@ -209,7 +328,8 @@ test_what_is_no_tensor_of_weights_is_explained = wrong_answers(
             (lambda words, p, strength: j(len(words)), "expected dtype torch.float32"),
             (lambda words, p, strength: undefined, "name 'undefined' is not defined"),  # type: ignore[name-defined] # noqa: F821
             (lambda words, p: words, "takes 2 positional arguments but 3 were given"),
-            (lambda words, p, strength: scores(words, p).softmax(1), "Dimension out of range"),
+            (both(lambda score, price: (score - price).tanh()), "What should weights sum to?"),
+            (both(lambda score, price: (score - 2 * price).softmax(0)), "value that differs"),
             (lambda words, p, strength: (words.mul_(2), scores(words, p))[1], "argument words in"),
         ]
     },

@@ -2,6 +2,7 @@
 
 import re
 import sys
+from itertools import product
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
@@ -381,6 +382,23 @@ SENTENCES: dict[str, list[tuple[dict[str, Any], str]]] = {
         ({"pair": 0}, "Hand 0 takes 6.3 positions for one turn. 21 of 32 hands"),
     ],
 }
+
+
+@pytest.mark.parametrize("width", [760, 420])
+def test_the_numbers_at_the_bars_of_the_doors_touch_neither_each_other_nor_the_edge(width):
+    starts = [
+        {"bias": bias, "values": values, "embed": embed, "drawing": drawing}
+        for bias, values, embed, drawing in product((0, 1), (0, 1), (0, 1), range(20))
+    ]
+    number = re.compile(r'<text x="([\d.]+)" y="([\d.]+)" class="om-label">(−?\d\.\d\d)</text>')
+    for start, view in zip(starts, look(explorers.doors, starts, width=width), strict=True):
+        for picture in view["pictures"][:2]:
+            labels = [(float(x), float(y), text) for x, y, text in number.findall(picture["svg"])]
+            for n, (x, y, text) in enumerate(labels):
+                assert 40 < y < picture["height"] - 24, (start, text)
+                for other_x, other_y, other in labels[n + 1 :]:
+                    halves = 3.5 * (len(text) + len(other))  # of the widths of both, in pixels
+                    assert abs(x - other_x) >= halves or abs(y - other_y) >= 11, (start, text)
 
 
 def test_the_line_up_says_no_period_and_no_miss_in_sight_but_the_misses_in_words():

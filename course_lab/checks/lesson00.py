@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import product
+from typing import Any
 
 import torch
 from torch import Tensor
 
+from course_lab.checks.compare import difference
 from course_lab.checks.core import Check, Mistake, randn
 
 
@@ -58,6 +61,69 @@ def _lowered(words: Tensor, place: int, strength: float) -> Tensor:
     return words - strength * _distances(words, place)[:, None]
 
 
+def _divided_and_measured(
+    divisor: Callable[[Tensor], float], distance: Callable[[Tensor, int], Tensor]
+) -> Callable[..., Tensor]:
+    """An answer that divides the dot products and measures the distance in its own way."""
+    return lambda words, p, strength: (
+        words @ words[p] / divisor(words) - strength * distance(torch.arange(len(words)), p)
+    ).softmax(0)
+
+
+def _root(words: Tensor) -> float:
+    return words.shape[1] ** 0.5
+
+
+def _one_sided(j: Tensor, p: int) -> Tensor:
+    return j - p
+
+
+def _squared(j: Tensor, p: int) -> Tensor:
+    return (j - p) ** 2
+
+
+def _as_vectors(distance: Callable[[Tensor], Tensor]) -> Callable[..., Tensor]:
+    """An answer that takes the distance from the gaps between the words' vectors, (n, width)."""
+    return lambda words, p, strength: (
+        _scores(words, p) - strength * distance(words - words[p])
+    ).softmax(0)
+
+
+def _with_marks(mark: Callable[[Tensor, float], Tensor]) -> Callable[..., Tensor]:
+    """An answer that adds a mark to each word and takes nothing off the scores."""
+
+    def answer(words: Tensor, place: int, strength: float) -> Tensor:
+        places = torch.arange(len(words))
+        return _scores(words + mark(places, strength)[:, None], place).softmax(0)
+
+    return answer
+
+
+def _around(words: Tensor, place: int) -> Tensor:
+    distance = _distances(words, place)
+    return torch.minimum(distance, len(words) - distance)
+
+
+def _cosines(words: Tensor, place: int) -> Tensor:
+    return torch.cosine_similarity(words, words[place][None], dim=1)
+
+
+def _only_earlier(words: Tensor, place: int, strength: float) -> Tensor:
+    lowered = _scores(words, place) - strength * _distances(words, place)
+    return lowered.masked_fill(torch.arange(len(words)) > place, -torch.inf).softmax(0)
+
+
+def _judge(answer: Any, words: Tensor, place: int, strength: float) -> str:
+    """Where the numbers are off and do not sum to 1, ask for that, too."""
+    right = _weights(words, place, strength)
+    text = difference(answer, right)
+    if not text or not isinstance(answer, Tensor) or answer.shape != right.shape:
+        return text
+    if not answer.is_floating_point() or abs(float(answer.sum()) - 1) < 1e-3:
+        return text
+    return f"{text} Yours sum to {float(answer.sum()):.3g}. What should weights sum to?"
+
+
 def _shared_out(weights: Tensor) -> Tensor:
     return weights / weights.sum()
 
@@ -92,11 +158,20 @@ check_attention_weights = Check(
             "far words gain",
             "Of two equal words, which should get less?",
             _from_score_and_price(lambda scores, price: (scores + price).softmax(0)),
+            lambda words, p, strength: (
+                _scores(words, p) - strength / (1 + _distances(words, p))
+            ).softmax(0),
+        ),
+        Mistake(
+            "a minus sign reaches the scores",
+            "Of two words at the same distance, which should get more: the one that scores high?",
+            _from_score_and_price(lambda scores, price: (price - scores).softmax(0)),
+            _from_score_and_price(lambda scores, price: (-price - scores).softmax(0)),
         ),
         Mistake(
             "the strength changes nothing",
-            "What do you take off a near word's score, and what off a far one's? Softmax does not "
-            "notice what all scores share.",
+            "How many different numbers do you take off the scores? Softmax does not notice what "
+            "all of them share.",
             _from_score_and_price(lambda scores, price: scores.softmax(0)),
         ),
         Mistake(
@@ -108,12 +183,67 @@ check_attention_weights = Check(
             "the distance is squared",
             "Each further place costs the same. What does yours take for the first, and what for "
             "the second?",
-            _measured(lambda j, p: (j - p) ** 2),
+            _measured(_squared),
+        ),
+        Mistake(
+            "not every further place costs the same",
+            "What does yours take off for one place, for two and for three?",
+            _measured(lambda j, p: (j - p).abs() ** 0.5),
+            _measured(lambda j, p: (j - p).abs().log1p()),
+            _measured(lambda j, p: (j - p).abs().clamp(max=2)),
+            lambda words, p, strength: (
+                _scores(words, p) - strength ** _distances(words, p)
+            ).softmax(0),
+        ),
+        Mistake(
+            "all other words cost the same",
+            "Does a far word in yours lose more than a near one?",
+            _measured(lambda j, p: (j != p).float()),
+        ),
+        Mistake(
+            "a neighbour costs no more than the word itself",
+            "How many steps is it from `place` to the next word, and how many in yours?",
+            _measured(lambda j, p: ((j - p).abs() - 1).clamp(min=0)),
+        ),
+        Mistake(
+            "the sentence is bent into a ring",
+            "How many steps is it from the first word to the last, and how many in yours?",
+            lambda words, p, strength: (_scores(words, p) - strength * _around(words, p)).softmax(
+                0
+            ),
+        ),
+        Mistake(
+            "the distance is divided by the length of the sentence",
+            "What does one place cost in a short sentence, and what in a long one?",
+            lambda words, p, strength: _weights(words, p, strength / len(words)),
+            lambda words, p, strength: _weights(words, p, strength / max(1, len(words) - 1)),
+        ),
+        Mistake(
+            "the distance is that of two vectors",
+            "The exercise means places in the sentence. Does yours change if a word moves?",
+            _as_vectors(lambda gaps: gaps.norm(dim=1)),
+            _as_vectors(lambda gaps: (gaps**2).sum(1)),
+            _as_vectors(lambda gaps: (gaps**2).mean(1)),
+            _as_vectors(lambda gaps: gaps.abs().sum(1)),
         ),
         Mistake(
             "the division reaches the distance, too",
             "Only dot products grow with the width. Which part of your formula is divided?",
             lambda words, p, strength: _weights(words, p, strength / words.shape[1]),
+            lambda words, p, strength: (
+                (words @ words[p] - strength * _distances(words, p)) / _root(words)
+            ).softmax(0),
+        ),
+        Mistake(
+            "the dot product and the distance are both off",
+            "One thing at a time. At strength 0, what divides a dot product? And how far is the "
+            "word before `place`, how far the one after it?",
+            *[
+                _divided_and_measured(divisor, distance)
+                for divisor, distance in product(
+                    (_root, len, lambda words: 1.0, lambda words: 32.0), (_one_sided, _squared)
+                )
+            ],
         ),
         Mistake(
             "the dot product is not divided",
@@ -123,8 +253,15 @@ check_attention_weights = Check(
         Mistake(
             "the dot product is divided by the root of the width",
             "Most models do that. By what does this lesson divide?",
-            _divided_by(lambda words: words.shape[1] ** 0.5),
-            lambda words, p, strength: (words @ words[p] / words.shape[1] ** 0.5).softmax(0),
+            _divided_by(_root),
+            lambda words, p, strength: (words @ words[p] / _root(words)).softmax(0),
+        ),
+        Mistake(
+            "the dot product is divided by the lengths of both vectors",
+            "That makes cosines. What has the lesson's first code divided by?",
+            lambda words, p, strength: (
+                _cosines(words, p) - strength * _distances(words, p)
+            ).softmax(0),
         ),
         Mistake(
             "the dot product is divided by 32, whatever the width",
@@ -135,6 +272,12 @@ check_attention_weights = Check(
             "the dot product is divided by the number of words",
             "How many words are there, and how many numbers does a dot product multiply?",
             _divided_by(len),
+            _divided_by(lambda words: len(words) ** 0.5),
+        ),
+        Mistake(
+            "the dot product is divided by how many numbers all words have",
+            "How many numbers does one dot product multiply?",
+            _divided_by(lambda words: words.numel()),
         ),
         Mistake(
             "the distance multiplies the score",
@@ -142,6 +285,7 @@ check_attention_weights = Check(
             _from_score_and_price(lambda scores, price: (scores * price).softmax(0)),
             _from_score_and_price(lambda scores, price: (scores * (1 - price)).softmax(0)),
             _from_score_and_price(lambda scores, price: (scores / (1 + price)).softmax(0)),
+            _from_score_and_price(lambda scores, price: (scores * (-price).exp()).softmax(0)),
         ),
         Mistake(
             "the distance acts after the softmax",
@@ -162,6 +306,26 @@ check_attention_weights = Check(
             _from_score_and_price(
                 lambda scores, price: _shared_out(scores.softmax(0) / (1 + price))
             ),
+            _from_score_and_price(lambda scores, price: (scores.softmax(0) - price).softmax(0)),
+        ),
+        Mistake(
+            "the softmax runs twice",
+            "What becomes of weights, all between 0 and 1, if they are taken for scores?",
+            _from_score_and_price(lambda scores, price: (scores - price).softmax(0).softmax(0)),
+        ),
+        Mistake(
+            "the scores are shared out as they are",
+            "What would a score below 0 get? Which step of the lesson's first code is missing?",
+            _from_score_and_price(lambda scores, price: _shared_out(scores - price)),
+            _from_score_and_price(lambda scores, price: _shared_out(scores)),
+            _from_score_and_price(lambda scores, price: _shared_out((scores - price).abs())),
+            _from_score_and_price(lambda scores, price: _shared_out((scores - price).relu())),
+        ),
+        Mistake(
+            "each score is squeezed by itself",
+            "What do yours sum to, and what should weights sum to?",
+            _from_score_and_price(lambda scores, price: (scores - price).sigmoid()),
+            _from_score_and_price(lambda scores, price: _shared_out((scores - price).sigmoid())),
         ),
         Mistake(
             "these are scores, not weights",
@@ -169,6 +333,11 @@ check_attention_weights = Check(
             _from_score_and_price(lambda scores, price: scores - price),
             _from_score_and_price(lambda scores, price: scores),
             lambda words, p, strength: words @ words[p],
+            lambda words, p, strength: words @ words[p] / _root(words),
+            lambda words, p, strength: words @ words[p] - strength * _distances(words, p),
+            lambda words, p, strength: (
+                words @ words[p] / _root(words) - strength * _distances(words, p)
+            ),
         ),
         Mistake(
             "the powers of e are not shared out",
@@ -192,6 +361,8 @@ check_attention_weights = Check(
             "the distance does not start at `place`",
             "How far is the word at `place` from itself, and how far in yours?",
             _measured(lambda j, p: (j - 1).abs()),
+            _measured(lambda j, p: (j + 1 - p).abs()),
+            _measured(lambda j, p: (j - 1 - p).abs()),
             lambda words, p, strength: (
                 _scores(words, p)
                 - strength * _distances(words, int((words == words[p]).all(1).int().argmax()))
@@ -211,6 +382,17 @@ check_attention_weights = Check(
             lambda words, p, strength: _matrix(words, strength).softmax(-1),
             lambda words, p, strength: _weights(words, p, strength)[None],
             lambda words, p, strength: _weights(words, p, strength)[:, None],
+        ),
+        Mistake(
+            "one number comes back",
+            "At how many words does the word at `place` look? Each of them gets a weight.",
+            lambda words, p, strength: _weights(words, p, strength).argmax(),
+            lambda words, p, strength: _scores(words, p).argmax(),
+            lambda words, p, strength: _weights(words, p, strength).max(),
+            _from_score_and_price(lambda scores, price: (scores - price).max()),
+            lambda words, p, strength: _scores(words, p).max(),
+            lambda words, p, strength: _weights(words, p, strength).sum(),
+            lambda words, p, strength: _weights(words, p, strength)[p],
         ),
         Mistake(
             "the products are not added up",
@@ -241,12 +423,57 @@ check_attention_weights = Check(
             _from_score_and_price(_others),
         ),
         Mistake(
+            "later words get nothing",
+            "At which words does the word at `place` look? The exercise says it.",
+            _only_earlier,
+        ),
+        Mistake(
+            "a mark is added to the words, and nothing taken off their scores",
+            "That is door 1. What passes through door 3?",
+            _with_marks(lambda places, strength: strength * places),
+            _with_marks(lambda places, strength: places),
+        ),
+        Mistake(
             "the distance is taken off the words, not off their scores",
             "Door 3 comes after the dot product. Where does your distance come in?",
             lambda words, p, strength: _scores(_lowered(words, p, strength), p).softmax(0),
             lambda words, p, strength: (
                 _lowered(words, p, strength) @ words[p] / words.shape[1]
             ).softmax(0),
+        ),
+        Mistake(
+            "a list or a range has no arithmetic",
+            "Numbers in a list cannot be multiplied or subtracted at once. What does the lesson's "
+            "code use to count places?",
+            lambda words, p, strength: strength * [abs(other - p) for other in range(len(words))],
+            raises=r"can't multiply sequence|operand type.*'(list|range)'|must be Tensor, not list",
+        ),
+        Mistake(
+            "`place` is used as if it were a vector",
+            "It is a number. Where is the vector of the word that asks?",
+            lambda words, p, strength: words @ p,
+            raises="operand type.*'Tensor' and 'int'|must be Tensor, not int",
+        ),
+        Mistake(
+            "the softmax is not told its axis, or has no such axis",
+            "How many axes have your scores? The lesson's first code names the one it shares out.",
+            lambda words, p, strength: _scores(words, p).softmax(),  # type: ignore[call-arg]
+            lambda words, p, strength: _scores(words, p).softmax(1),
+            raises='softmax.* missing 1 required.*"dim"|Dimension out of range',
+        ),
+        Mistake(
+            "one vector meets a whole table",
+            "That function takes two vectors. How did the lesson's first code score all words?",
+            lambda words, p, strength: torch.dot(words, words[p]),
+            raises="1D tensors expected",
+        ),
+        Mistake(
+            "there are always 6 places in yours",
+            "The lesson's sentence has 6 words. How many has the one that you are given?",
+            lambda words, p, strength: (
+                _scores(words, p).sub_(strength * (torch.arange(6) - p).abs()).softmax(0)
+            ),
+            raises=r"tensor a \(6\) must match|match the size of tensor b \(6\)|shape \[6\]",
         ),
         Mistake(
             "two shapes do not fit",
@@ -264,4 +491,5 @@ check_attention_weights = Check(
         "The distances are `(torch.arange(len(words)) - place).abs()`. Take `strength` times "
         "them off the scores, then `.softmax(0)`.",
     ),
+    judge=_judge,
 )

@@ -5,6 +5,7 @@ const SAME = 1e-9; // weights that differ by less are the same
 const NEARER = { name: "nearer", colour: 1, mark: "dot", hollow: false };
 const FARTHER = { name: "farther", colour: 2, mark: "dot", hollow: false };
 const LEAST = 0.75; // of what the axis of ratios shows; below all that doors can do
+const LABEL_SHARE = 0.15; // of the height of the bars, free above and below them for their numbers
 const TICKS = [[0.8, 1, 1.25, 1.6], [1, 2, 4], [1, 2, 4, 8, 12]]; // to the top of each range
 
 function dot(a, b) {
@@ -37,6 +38,13 @@ const nearerWins = (ratio) => ratio > 1 + SAME;
 const fartherWins = (ratio) => ratio < 1 - SAME;
 const isAlike = (ratio) => !nearerWins(ratio) && !fartherWins(ratio);
 
+// What the axis of bars shows: at least −0.2 to 0.4, and the numbers at their ends.
+function roomFor(heights) {
+  const [low, high] = [Math.min(-0.2, ...heights), Math.max(0.4, ...heights)];
+  const free = LABEL_SHARE * (high - low);
+  return [Math.min(low, Math.min(...heights) - free), Math.max(high, Math.max(...heights) + free)];
+}
+
 const EXPLORER = {
   columns: [1, 1, 1],
   minWidth: 250,
@@ -54,16 +62,17 @@ const EXPLORER = {
     const legend = [NEARER, FARTHER];
     const places = words.map((_, n) => n);
     const xticks = words.map((word, n) => [n, word]);
-    const draw = (panel, heights, y, title, ylabel) => {
+    const draw = (panel, heights, y, numbered, title, ylabel) => {
       panel.axes({ x: [-0.6, words.length - 0.4], y, xticks, title, ylabel, legend });
       panel.bars(places, heights).across(0);
       panel.bars([NEAR], [heights[NEAR]], NEARER).bars([FAR], [heights[FAR]], FARTHER);
-      heights.forEach((height, n) => panel.write(panel.box.left + panel.px(n),
-        panel.box.top + panel.py(Math.max(height, 0)) - 4, fixed(height, 2)));
+      numbered.forEach((n) => panel.write(panel.box.left + panel.px(n),
+        panel.box.top + panel.py(heights[n]) + (heights[n] < 0 ? 12 : -4), fixed(heights[n], 2)));
     };
-    const room = [Math.min(-0.2, 1.1 * Math.min(...adds)), Math.max(0.8, 1.2 * Math.max(...adds))];
-    draw(left, weights, [0, 1], "weights of “cat”", "weight");
-    draw(middle, adds, room, "what each word adds", "weight × first number");
+    draw(left, weights, [0, 1], places, "weights of “cat”", "weight");
+    // Numbers below 0 are wider than their bars, so those of neighbours would touch.
+    draw(middle, adds, roomFor(adds), [NEAR, FAR], "what each word adds",
+      "weight × first number");
     const yticks = TICKS.find((range) => range.at(-1) > Math.max(...ratios));
     right.axes({
       x: [-1, ratios.length], y: [LEAST, yticks.at(-1)], ylog: true, yticks,
