@@ -50,8 +50,10 @@ def usable(price: type[PositionalEncoding], drawn: bool = True) -> type[Position
         )
     if not encoding.bias_needs_offsets_only:
         if price.bias is PositionalEncoding.bias:
+            names = _new_methods(price)
+            has = f" It has a method {names[0]}." if names else ""
             raise ValueError(
-                "this class adds nothing to the scores. Is its method called bias_by_offset?"
+                f"this class adds nothing to the scores.{has} Is its method called bias_by_offset?"
             )
         return price
     offsets = torch.arange(-6, 1)
@@ -112,7 +114,31 @@ def usable(price: type[PositionalEncoding], drawn: bool = True) -> type[Position
         raise ValueError(slip)
     if drawn and _top_is_later(encoding):
         raise ValueError(TOP_IS_LATER)
+    if drawn and heads_nailed_down(encoding) == len(bias):
+        raise ValueError(f"each head puts all its weight on one key. {_why_none_attends(encoding)}")
     return price
+
+
+def _new_methods(price: Price) -> list[str]:
+    """The names of methods that the class has, and those it inherits from do not."""
+    kind = price if isinstance(price, type) else type(price)
+    inherited = {name for parent in kind.mro()[1:] for name in vars(parent)}
+    return [name for name, value in vars(kind).items() if callable(value) and name not in inherited]
+
+
+def _not_changed(price: Price, still: str) -> str:
+    """That the price is ``still`` the old one, and a question about a method that is new."""
+    text = f"… Not changed yet: {still}."
+    if names := _new_methods(price):
+        text += f" Your class has a new method, {names[0]}. Who calls a method of that name?"
+    return text
+
+
+def _why_none_attends(price: Price) -> str:
+    """A question about a price in which no head chooses."""
+    if (price_by_distance(price).isfinite().sum(-1) <= 1).all():
+        return "Among how many keys may a head choose?"
+    return "How many points of score apart may two keys be, for q · k to decide between them?"
 
 
 def told_apart(price: type[PositionalEncoding]) -> str:
@@ -149,7 +175,7 @@ def told_apart(price: type[PositionalEncoding]) -> str:
         wide = torch.arange(-2 * TRAINED, 2 * TRAINED + 1)
         farther = encoding.bias_by_offset(wide.clone())
         if farther is not None and torch.equal(farther, alibi.bias_by_offset(wide)):
-            return f"… Not changed yet: this is ALiBi. {added}"
+            return f"{_not_changed(price, 'this is ALiBi')} {added}"
         return (
             "… Not yet. At offsets −2 to 2, all that three words have, this is still ALiBi. "
             f"{added} From which offset on must the sides differ?"
@@ -157,8 +183,10 @@ def told_apart(price: type[PositionalEncoding]) -> str:
     if gap < SAME_OUTPUT:
         return (
             f"… Not yet: each word comes out the same in the mirrored sentence. {added} "
-            "Which keys have offsets above 0, and what do they cost?"
+            "Can a word tell its two neighbours apart by these numbers?"
         )
+    if reward := _reward(encoding):
+        return f"… Not yet. The sides differ, and each word comes out another way. {reward}"
     hidden = (bias <= bias.amax(-1, keepdim=True) - OUT_OF_REACH).all(0)
     if hidden[2:].all():
         return f"✓ Told apart, by hiding later keys and a word's own. {added}"
@@ -168,7 +196,7 @@ def told_apart(price: type[PositionalEncoding]) -> str:
         return f"✓ Told apart, by hiding earlier keys and a word's own. {added}"
     if hidden[:2].all():
         return f"✓ Told apart, by hiding earlier keys: a word sees its own and later ones. {added}"
-    return f"✓ Told apart. {added}{_reward(encoding)}"
+    return f"✓ Told apart. {added}"
 
 
 def _both_sides(bias: Float[Tensor, "heads 5"]) -> str:
@@ -213,7 +241,7 @@ def _no_price_by_offset(
 
 
 def _reward(encoding: PositionalEncoding) -> str:
-    """A remark on a head that adds ever more to farther keys, or ""."""
+    """A question about a head that adds ever more to farther keys, or ""."""
     bias = encoding.bias_by_offset(torch.tensor([-2 * TRAINED, -TRAINED, 0, TRAINED, 2 * TRAINED]))
     if bias is None:
         return ""
@@ -222,7 +250,7 @@ def _reward(encoding: PositionalEncoding) -> str:
         if grows.any():
             head = int(grows.nonzero()[0])
             return (
-                f" But head {head + 1} adds {_as_text(bias[head, near])} to the key {TRAINED} "
+                f"But head {head + 1} adds {_as_text(bias[head, near])} to the key {TRAINED} "
                 f"{side} and {_as_text(bias[head, far])} to the one {2 * TRAINED} {side}. Is that "
                 "a price, or a reward?"
             )
@@ -486,24 +514,24 @@ def scored(
     bias = price_by_distance(price)
     numbers = not (bias.isnan().any() or (bias == math.inf).any())
     if numbers and not all(map(heads_that_attend, models)):
-        why = (
-            "Among how many keys may a head choose?"
-            if (bias.isfinite().sum(-1) <= 1).all()
-            else "How many points of score apart may two keys be, for q · k to decide between them?"
-        )  # without the losses: a later question of the lesson asks for them
+        # without the losses: a later question of the lesson asks for them
+        why = _why_none_attends(price)
         lines.append(f"… Not yet. No head attends: other bytes move no weight. {why}")
         return "\n".join(lines)
     mean, yardstick = fmean(near for near, _ in losses), fmean(steep)
     won = mean < yardstick - GAIN
     apart = f"{abs(yardstick - mean):.3f} {'below' if mean < yardstick else 'above'}"
     level = [far < near + RISE for near, far in losses]
+    several = len(level) > 1
     lines.append(
-        f"loss at {TRAINED}, means: yours {mean:.3f}, the steep lines' {yardstick:.3f} "
-        f"({len(steep)} seeds each), {apart}; over {GAIN} below: {'yes' if won else 'no'}"
+        f"loss at {TRAINED}{', means' if several else ''}: yours {mean:.3f}, the steep lines' "
+        f"{yardstick:.3f} ({f'{len(steep)} seeds each' if several else 'the same seed'}), {apart}; "
+        f"over {GAIN} below: {'yes' if won else 'no'}"
     )
-    lines.append(
-        f"rise of less than {RISE} up to {READ} bytes: in {sum(level)} of {len(level)} seeds"
+    in_how_many = (
+        f"in {sum(level)} of {len(level)} seeds" if several else "yes" if level[0] else "no"
     )
+    lines.append(f"rise of less than {RISE} up to {READ} bytes: {in_how_many}")
     if won and all(level):
         lines.append("✓ Your price beats the steep lines, and lasts.")
         far = _weight_far_away(weights)
@@ -533,7 +561,7 @@ def scored(
         else:
             lines.append("Is a head superfluous? Give it the price of another, and train again.")
     elif unchanged(price):
-        lines.append("… Not changed yet: these are the steep lines.")
+        lines.append(_not_changed(price, "these are the steep lines"))
     else:
         reason = question(price, all(level)) or (
             "The shape alone does not tell why. Change one head at a time: which change helps?"

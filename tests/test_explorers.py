@@ -222,7 +222,12 @@ SENTENCES: dict[str, list[tuple[dict[str, Any], str]]] = {
         ({}, "Of 1024 keys the nearest 2 keys hold 95 %"),
         ({"head": 4, "slope": 0.2, "higher": 0}, "the nearest 15 keys hold 95 %"),
         ({"slope": 0.1, "higher": 0}, "likes its own token best"),
-        # the three tasks of lesson 06: the key 10 back
+        # the two tasks of lesson 06, and the key 10 back
+        ({"head": 4, "slope": 0.25, "higher": 0, "sight": "3 keys"}, "the nearest 3 keys hold 95"),
+        ({"head": 4, "slope": 1.0, "higher": 0}, "the nearest 3 keys hold 95"),
+        ({"head": 4, "slope": 1.4, "higher": 0}, "the nearest 3 keys hold 95"),
+        ({"head": 4, "peak": 3, "slope": 2.8, "higher": 0}, "the key 3 back best and gives it 89"),
+        ({"head": 4, "peak": 3, "slope": 3.2, "higher": 0}, "the key 3 back best and gives it 92"),
         ({"head": 4}, "whose score is higher by 2, gets 12 %. Of 1024 keys the nearest 12 keys"),
         ({"head": 4, "higher": 2.5}, "its own token and the key 10 back alike best"),
         ({"head": 4, "higher": 3}, "the key 10 back best and gives it 27 %"),

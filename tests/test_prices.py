@@ -424,11 +424,9 @@ def of_offsets(by_offset):
     "by_offset",
     [
         lambda price, offsets: price * torch.where(offsets > 0, 2.0, 1.0),
-        lambda price, offsets: price * offsets.sign(),
         lambda price, offsets: price - 0.5 * (offsets > 0),
         lambda price, offsets: price + (offsets <= 0),
         lambda price, offsets: torch.where(offsets > 0, price, price + 0.1),
-        lambda price, offsets: price + 0.1 * offsets + 0.3,
         lambda price, offsets: -0.25 * (offsets + 1).abs().expand(4, -1),
     ],
 )
@@ -480,12 +478,58 @@ def test_a_price_that_the_offset_alone_does_not_decide_is_asked_about(by_offset,
         (lambda price, offsets: price * offsets.sign(), "before"),
         (lambda price, offsets: -price * offsets.sign(), "after"),
         (lambda price, offsets: -price * torch.where(offsets > 0, 2.0, 1.0), "before"),
+        (lambda price, offsets: price + offsets, "after"),
+        (lambda price, offsets: price + 0.1 * offsets + 0.3, "after"),
+        (lambda price, offsets: price + 1e6 * offsets, "after"),
+        (lambda price, offsets: price - 1e6 * offsets, "before"),
     ],
 )
 def test_a_reward_that_grows_with_distance_is_remarked_on(by_offset, side):
     text = prices.told_apart(of_offsets(by_offset))
     assert f"to the key 64 {side}" in text and text.endswith("Is that a price, or a reward?")
-    assert text.startswith("✓")
+    assert text.startswith("… Not yet.") and "✓" not in text
+
+
+def test_a_new_method_that_nobody_calls_is_named_where_nothing_changed():
+    class Sided(ALiBi):
+        def bias_by_offsets(self, offsets):
+            return 2 * super().bias_by_offset(offsets)
+
+    class Mine(PositionalEncoding):
+        def bias_by_offset(self, offsets):
+            return -STEEP[:, None] * offsets.abs()
+
+        def bias_by_distance(self, distance):
+            return -2.0 * distance
+
+    class Renamed(PositionalEncoding):
+        def bias_of_offset(self, offsets):
+            return -2.0 * offsets.abs().expand(4, -1)
+
+    text = prices.told_apart(Sided)
+    assert text.startswith("… Not changed yet") and "a new method, bias_by_offsets. Who" in text
+    assert "a new method, bias_by_distance. Who" in score_text(Mine, [(1.9, 1.9), (1.9, 1.9)])
+    with pytest.raises(ValueError, match="a method bias_of_offset. Is its method called"):
+        prices.usable(Renamed)
+
+
+@pytest.mark.parametrize("elsewhere", [-100.0, -1e4, -math.inf])
+def test_four_nailed_heads_are_refused_before_any_training(elsewhere):
+    def one_hot(tops):
+        return drawn(lambda d: torch.where(d == torch.tensor(tops)[:, None], 0.0, elsewhere))
+
+    with pytest.raises(ValueError, match=r"all its weight on one key\. .*\?"):
+        prices.usable(one_hot([0, 1, 2, 3]))
+    three = drawn(lambda d: -torch.tensor([2.0, 99, 99, 99])[:, None] * d)
+    assert prices.usable(three) is three
+
+
+def test_of_one_seed_no_mean_is_told():
+    text = score_text(drawn_prices.Tents, [(1.70, 1.70)])
+    assert "loss at 64: yours 1.700, the steep lines'" in text and "(the same seed)" in text
+    assert "up to 512 bytes: yes" in text and "mean" not in text and "seeds" not in text
+    rises = score_text(drawn_prices.Tents, [(1.70, 1.75)])
+    assert "up to 512 bytes: no" in rises and "✓" not in rises
 
 
 def test_prices_that_are_no_rewards_are_not_remarked_on():

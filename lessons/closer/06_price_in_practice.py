@@ -246,6 +246,7 @@ print(f"{weights[0, 47, 47]:.0e}")
 # %% tags=["plumbing"]
 # A claim, settled by a source
 from course_lab.claims import Claim, Myths
+from course_utils.measures import passport
 
 myths = Myths(
     {
@@ -254,16 +255,36 @@ myths = Myths(
             scope="what stands on arXiv under this number",
             evidence="source",
         ),
+        "C43": Claim(
+            "ALiBi has no parameters and costs nothing.",
+            scope="this library, one layer of 4 heads, one text of 256 tokens, no mask",
+            evidence="exact",
+        ),
     }
 )
 
 # %% tags=["plumbing"]
-# The verdict
+# The verdicts
 myths.settle(
     "C44",
     {"arXiv": False},
     "By the source, not by a run: 2211.05100 is the report on BLOOM, a model that uses ALiBi. The "
     "ALiBi paper is 2108.12409.",
+)
+facts = passport("alibi", batch=1)
+products = 2 * 2 * 256**2 * 128  # q · k and weights · v, of width 128 in all
+of_attention = 100 * (facts["extra_flops"] + 4 * 256**2) / products
+myths.settle(
+    "C43",
+    {
+        "no learned parameters": facts["parameters"] == 0,
+        "nothing stored": facts["buffers"] == 0,
+        "no extra arithmetic": facts["extra_flops"] == 0,
+        "no extra tensors": facts["extra_bytes"] == 0,
+    },
+    f"No parameters and nothing stored. But {facts['extra_flops']:,} operations build the price, "
+    f"4 · 256² = {4 * 256**2:,} more add it to the scores, together {of_attention:.1f} % of what "
+    f"scores and weighted values take, and one tensor of it takes {4 * 4 * 256**2:,} bytes.",
 )
 
 # %% [markdown]
