@@ -310,6 +310,7 @@ def runs() -> Iterator[dict[str, Any]]:
         yield from seeds(3, encoding, "three to the left", 1, 1500)
     for encoding in ("shaw, values only", "shaw, keys only"):  # eleven seeds more
         yield from seeds(20, encoding, "place 3", 2, 1500)[9:]
+    yield from seeds(3, "other given slopes", "place 3", 1, 5000, 4)  # as long as the others
 
 
 def main(folder: Path) -> None:

@@ -50,7 +50,8 @@ weights = (words @ words[1] / 32).softmax(0)
 print(*[f"{word} {weight:.3f}" for word, weight in zip(CAT_ON_MAT, weights, strict=True)])
 
 # %% [markdown]
-# Both "the" are the same vector and get the same weight. Now we add a *mark* to each of a word's
+# Both "the" are the same vector and get the same weight, wherever they stand. In *man bites dog*
+# and in *dog bites man* each word gets the same from each. Now we add a *mark* to each of a word's
 # numbers, its place $p$: 1 for "cat", 0 and 4 for the two "the".
 
 # %%
@@ -91,6 +92,7 @@ plots.show(fig, f"What “cat” gives each word. {described}.")
 # %% tags=["plumbing"]
 # The two scores, in four parts
 parts = ("word · word", "cat's mark · word", "cat · mark", "mark · mark", "score")
+print("each divided by 32, the number of numbers in a vector")
 print(" " * 13, *parts, sep="   ")
 for name, p in [("nearer", 0), ("farther", 4)]:
     terms = [words[1] @ words[p] / 32, words[p].mean(), p * words[1].mean(), 1.0 * p]
@@ -99,7 +101,7 @@ for name, p in [("nearer", 0), ("farther", 4)]:
 
 # %% [markdown]
 # **Look:** the second "the" gets more, and "mat", the last word, gets most. A score now has four
-# parts. Mark times mark grows with the place, unless the first word asks: its mark is 0.
+# parts. Both that hold the mark of the word looked at grow with its place.
 
 # %% [markdown]
 # ## Four doors
@@ -118,7 +120,8 @@ plots.show(
 )
 
 # %% [markdown]
-# Position enters at four doors. Each opens from 0 to 1:
+# What tells a model where words stand is a *positional encoding*. There are four doors for it. Here
+# each opens from 0 to 1:
 #
 # 1. **embed** adds a mark, now sines and cosines, which do not grow.
 # 2. **rotate** turns $q$ and $k$ by angles that grow with the place.
@@ -126,39 +129,43 @@ plots.show(
 # 4. **values** adds to $v$ the steps from "cat", −1 for the nearer "the".
 
 # %%
-options = ["it falls", "it stays as it is", "it rises"]
-guess = widgets.predict("Bias opens to 1. What does the weight of the nearer “the” do?", options)
+options = ["it rises", "it rises, then falls", "it falls, then rises", "it falls"]
+guess = widgets.predict(
+    "Only bias opens, slowly to 1. What does the weight of the nearer “the” do?", options
+)
 
 # %% [markdown]
 # Left are the weights. In the middle each multiplies the first number of $v$. Right, for 20
 # *drawings* of random words, the nearer "the"'s weight is divided by the farther's: above 1, the
 # nearer is *ahead*.
 #
-# 1. Shut *rotate*, open *bias* to 1: what do the orange bar and the dots do?
+# 1. Shut *rotate* and open *bias* slowly. Where does the orange number turn? And the dots?
 # 2. *rotate* at 1 again: how little *bias* puts the nearer ahead in all 20?
+# 3. Only *values* at 1: which picture changes, and which two do not?
 
 # %%
 explorers.doors(rotate=1.0)
 
 # %% tags=["plumbing"]
-# Each door alone at 1, and the least bias
+# Bias as it opens, each door alone at 1, and the least bias
 from course_lab.explorers.short_sentence import drawings, through_doors
 
-shut = through_doors(drawings(20))[0]
+shut, little, wide = (through_doors(drawings(20), bias=bias)[0] for bias in (0.0, 0.1, 1.0))
+rises, falls = int((little[:, 0] > shut[:, 0]).sum()), int((wide[:, 0] < shut[:, 0]).sum())
+at_both_ends = {(20, 0): 0, (20, 20): 1, (0, 0): 2, (0, 20): 3}
+guess.reveal(options[at_both_ends[rises, falls]])
+print(f"nearer “the”: bias 0.1 lifts its weight in {rises} of 20 drawings; at 1 it is below its")
+print(f"start in {falls}. Drawing 0, bias 0, 0.1 and 1:", end=" ")
+print(", ".join(f"{w[0, 0]:.3f}" for w in (shut, little, wide)), end="; ")
+print("“cat” itself", ", ".join(f"{w[0, 1]:.2f}" for w in (shut, little, wide)))
+ratios = wide[:, 0] / wide[:, 4]
+print(f"bias 1, nearer ÷ farther: {ratios.min():.2f} to {ratios.max():.2f}", end="; ")
+print(f"e² is {torch.e**2:.2f}")
 for door in DOORS:
     through = through_doors(drawings(20), **{door: 1.0})[0]
     ahead = int((through[:, 0] > through[:, 4] + 1e-9).sum())
     same = int(torch.isclose(through[:, 0], through[:, 4]).sum())
-    print(f"{door:6} alone: nearer “the” ahead in {ahead:2} of 20, level in {same:2}")
-    if door == "bias":
-        falls, rises = ((sign * (shut - through)[:, 0] > 1e-9).sum() for sign in (1, -1))
-        guess.reveal(options[0 if falls == 20 else 2 if rises == 20 else 1])
-        ratios = through[:, 0] / through[:, 4]
-        print(
-            f"       its weight falls in {falls} of 20; “cat” gets "
-            f"{through[0, 1]:.2f} in drawing 0, {shut[0, 1]:.2f} before; "
-            f"dots from {ratios.min():.2f} to {ratios.max():.2f}"
-        )
+    print(f"{door:6} alone at 1: nearer “the” ahead in {ahead:2} of 20, level in {same:2}")
 for bias in torch.arange(21) / 20:
     through = through_doors(drawings(220), rotate=1.0, bias=float(bias))[0]
     drawn, fresh = (through[:, 0] > through[:, 4]).split([20, 200])
@@ -167,9 +174,11 @@ for bias in torch.arange(21) / 20:
         break
 
 # %% [markdown]
-# **Look:** *bias* at 1 takes weight even from the nearer "the": "cat" itself gets it. The farther
-# loses more, in every drawing by the same factor. *embed* mostly favours the nearer: marks of near
-# places are more alike. *rotate* alone favours neither.
+# **Look:** at first the nearer "the" gains, for far words pay more than it does. Then "cat" itself,
+# which pays nothing, takes it all. Two places more cost 2: in each drawing the farther "the" ends
+# with $e^2$ times less than the nearer. *embed* mostly favours the nearer: marks of near places are
+# more alike. *rotate* alone favours neither, as random words are not alike. *values* moves no
+# weight, only what is summed.
 #
 # ## Exercise
 #
@@ -252,15 +261,15 @@ else:
     print("Your picture joins here, once your function is right: then run this cell again.")
 
 # %% [markdown]
-# **Look:** at strength 0 both "the" look alike. On average, farther words get 0.34 at 0.2, and 0.07
-# at 1.
+# **Look:** at strength 0 both "the" look alike. On average, farther words together get 0.34 at 0.2,
+# and 0.07 at 1. Those beside first gain, then lose.
 #
 # ## In five lines
 #
 # - A dot product does not say where words stand.
 # - We let position in by four doors: embeddings, queries and keys, scores, values.
 # - With $p$ as mark, "cat" looked most at the last word.
-# - The stronger a bias on distance, the less far words get.
+# - The stronger a bias on distance, the less all far words get together.
 # - A lesson is experiments: guess, run, look.
 #
 # **Read next:** Vaswani et al. 2017, arXiv 1706.03762, sections 3.2 and 3.5.

@@ -33,7 +33,8 @@ device = course_lab.start(doors=[], title="Lesson 01: every door is shut")
 #
 # A *sentence encoder* makes one vector of a text. A search shows the page first whose vector is
 # nearest to the query's, by the *cosine*: 1 if both point the same way. all-MiniLM-L6-v2 is a small
-# one in wide use, six layers of attention. Somebody types *flights from London to Paris*.
+# one in wide use. It cuts a text into *tokens*, words or pieces of words, and takes their vectors
+# through six *layers*, each with attention. Somebody types *flights from London to Paris*.
 
 # %%
 from course_lab import widgets

@@ -316,8 +316,8 @@ plots.show(fig, f"Share of right answers past the trained rows, three ways: {des
 
 # %% [markdown]
 # **Look:** interpolation helps *fill in*: near tokens stay near. But place 3's token then reads
-# between rows 1 and 2. There only row 3 has to stand out, and no clamped or spare row looks like
-# it. Each way is a guess. Is there a *rule* from row to row?
+# between rows 1 and 2. There only row 3 has to stand out, and in this start no clamped or spare row
+# looks like it. Each way is a guess. Is there a *rule* from row to row?
 #
 # ## One turn
 #
@@ -461,8 +461,8 @@ plots.show(fig, f"Each hand's worst miss in rows 256 to 511, fastest first: {des
 
 # %% [markdown]
 # **Look:** C is the real table: four of its hands pass. E is the planted clock. Three turns ahead
-# C's forecasts are lost: its hands do not turn evenly. (They speed up and slow down *together*:
-# [closer look](closer/03_past_the_end.ipynb).)
+# C's forecasts are lost: its hands do not keep the speeds of rows 1 to 255. (They speed up and slow
+# down *together*: [closer look](closer/03_past_the_end.ipynb).)
 #
 # ## Seen and unseen
 #
@@ -565,7 +565,7 @@ plots.show(
 # **Look:** nobody wrote a ladder of speeds. Yet in ten directions one came out: four hands, each
 # about three times as slow as the one before, and an arc. Of these the fast ones move the model's
 # vector most in 20 tokens, where what lies outside them counts more still. In 126 tokens, about the
-# length that it was tuned on, the arc moves nothing. In 480 it moves most.
+# length that it was tuned on, the arc is still a knot, and nothing is lost. In 480 it moves most.
 #
 # ## Exercises
 #
@@ -634,8 +634,9 @@ if check_carry_on.verdict(carry_on).kind == "right":
 # %% [markdown]
 # <details><summary>Look, once right</summary>
 #
-# The clock is right at first. Then its hands, which turn unevenly, are out of step. How soon
-# depends on where you cut: from row 255 on it is soon worse than one row repeated, from 300 on not.
+# The clock is right at first. Its hands turn unevenly, so it gets out of step. How far depends on
+# the cut: 126 to 225 rows past row 255 it is worse than one row repeated, as far past row 300
+# better.
 #
 # </details>
 
@@ -793,21 +794,24 @@ def explained_by_a_wave(rows):
 
 
 encoder = measures.similarity_matrix(rows)
-even = measures.similarity_matrix(line_up["E"])
-angles = 2 * math.pi * torch.arange(511) / periods[:, None] + pointing[:, :1].angle()
-steadied = torch.polar(pointing.abs().double(), angles.double())  # its hands, turning evenly
-steadied = measures.similarity_matrix(torch.cat([steadied.real, steadied.imag]).T)
+by_distance = {
+    name: f"{100 * explained_by_distance(measures.similarity_matrix(table)):.{digits}f} %"
+    for name, table, digits in (
+        ("walk", line_up["A"], 0),
+        ("noise", line_up["D"], 0),
+        ("clock", line_up["E"], 1),
+    )
+}
 myths.settle(
     "C21",
     {
         "our table of place 3": like_sinusoids(alike["place 3"]),
         "the encoder's table": like_sinusoids(encoder),
     },
-    f"In the encoder's table distance explains {100 * explained_by_distance(encoder):.0f} %. Let "
-    f"its five hands turn evenly: {100 * explained_by_distance(steadied):.0f} %. So it has a "
-    "clock's speeds, but its hands turn unevenly. (In a short piece that shows little: within rows "
-    f"150 to 182 it is {100 * explained_by_distance(encoder[149:182, 149:182]):.1f} %.) In the "
-    f"planted clock distance explains {100 * explained_by_distance(even):.1f} %.",
+    f"Distance explains {100 * explained_by_distance(alike['place 3']):.0f} % in our table, "
+    f"{100 * explained_by_distance(encoder):.0f} % in the encoder's. That is less than where "
+    f"nothing turns (random walk {by_distance['walk']}, smooth noise {by_distance['noise']}): its "
+    f"hands turn, but unevenly. In the planted clock it explains {by_distance['clock']}.",
 )
 as_waves = {f"random walk {seed}": min(explained_by_a_wave(walks[seed])) for seed in range(3)}
 assert all(share >= 0.9 for share in as_waves.values())

@@ -667,7 +667,8 @@ myths = Myths(
     {
         "C42": Claim(
             "ALiBi's slopes are 2^(−8h/H).",
-            scope="the slopes of the authors' released code, which BLOOM follows; H from 1 to 32",
+            scope="the slopes of the authors' released code, which a published model, BLOOM, "
+            "follows; H from 1 to 32",
             evidence="exact",
             choice="the number of heads H",
         ),

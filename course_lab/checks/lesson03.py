@@ -147,11 +147,11 @@ def _run_uncentred(rows: Tensor, n: int, count: int, part: str) -> Tensor:
     return torch.cat(later[1:])
 
 
-def _turned_the_other_way(rows: Tensor, n: int, count: int) -> Tensor:
+def _turned_the_other_way(rows: Tensor, n: int, count: int, shifted: bool = True) -> Tensor:
     coordinates, _ = _coordinates(rows, count)
     clock, later = turn(coordinates), [coordinates[-1:]]
     for _ in range(n):
-        later.append(later[-1] @ clock.matrix.T + clock.shift)
+        later.append(later[-1] @ clock.matrix.T + shifted * clock.shift)
     return _back(rows, torch.cat(later[1:]))
 
 
@@ -405,6 +405,7 @@ check_carry_on = Check(
             "each step turns the other way",
             "In the formula, does the row stand left or right of Q?",
             _turned_the_other_way,
+            partial(_turned_the_other_way, shifted=False),
         ),
         Mistake(
             "each of the last n known rows takes one step",
@@ -867,6 +868,24 @@ def _is_back_after_a_period(hand: Tensor, period: float, known: int) -> bool:
     return is_back and _passes(hand[known:], period)
 
 
+def _has_the_laps_of_its_period(near: float) -> Answer:
+    """Return an answer that asks for as many turns in the known rows as the period says."""
+    return lambda hand, period, known: (
+        _passes(hand[known:], period) and abs(_turns(hand[:known]) - known / period) < near
+    )
+
+
+def _crosses(times: int) -> Answer:
+    """Return an answer that counts how often the known arrows cross the positive real axis."""
+
+    def answer(hand: Tensor, period: float, known: int) -> bool:
+        upper = hand[:known].imag > 0
+        crossings = (upper[1:] != upper[:-1]) & (hand[1:known].real > 0)
+        return _passes(hand[known:], period) and int(crossings.sum()) >= times
+
+    return answer
+
+
 def _returns(near: float) -> Answer:
     """Return an answer that asks whether the hand leaves its first point and comes back to it."""
 
@@ -965,6 +984,7 @@ check_believable = Check(
             "A hand that trembles makes many steps, ahead and back. Has it come round?",
             _by_steps_of(lambda hand, known: _travels(hand[:known])),
             _by_steps_of(lambda hand, known: _wanders(hand[:known])),
+            *map(_crosses, (1, 2)),
         ),
         Mistake(
             "angles are subtracted across their jump from π to −π",
@@ -989,7 +1009,8 @@ check_believable = Check(
         Mistake(
             "no hand is believed",
             "Which hands of the real table should you still believe? (If you compare angles: "
-            "between which two numbers does an angle lie, and which way may a hand turn?)",
+            "in which unit, between which two numbers does an angle lie, and which way may a hand "
+            "turn?)",
             lambda hand, period, known: False,
         ),
         Mistake(
@@ -1130,6 +1151,12 @@ check_believable = Check(
             "A hand that swings across π, back and forth, has angles near π and near −π. Has it "
             "turned?",
             _spans(6.2),
+        ),
+        Mistake(
+            "the known rows are asked to keep the period",
+            "Must a hand turn evenly there, or only come round? And must it be the period that "
+            "shows it?",
+            *map(_has_the_laps_of_its_period, (0.05, 0.1, 0.2, 0.25, 0.5)),
         ),
         Mistake(
             "the test is only made harder",

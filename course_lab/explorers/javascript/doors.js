@@ -67,7 +67,8 @@ const EXPLORER = {
       panel.bars(places, heights).across(0);
       panel.bars([NEAR], [heights[NEAR]], NEARER).bars([FAR], [heights[FAR]], FARTHER);
       numbered.forEach((n) => panel.write(panel.box.left + panel.px(n),
-        panel.box.top + panel.py(heights[n]) + (heights[n] < 0 ? 12 : -4), fixed(heights[n], 2)));
+        panel.box.top + panel.py(heights[n]) + (heights[n] < 0 ? 12 : -4),
+        fixed(heights[n], n === NEAR || n === FAR ? 3 : 2)));
     };
     draw(left, weights, [0, 1], places, "weights of “cat”", "weight");
     // Numbers below 0 are wider than their bars, so those of neighbours would touch.
