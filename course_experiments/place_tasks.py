@@ -311,6 +311,9 @@ def runs() -> Iterator[dict[str, Any]]:
     for encoding in ("shaw, values only", "shaw, keys only"):  # eleven seeds more
         yield from seeds(20, encoding, "place 3", 2, 1500)[9:]
     yield from seeds(3, "other given slopes", "place 3", 1, 5000, 4)  # as long as the others
+    for encoding in ("shaw, values only", "shaw, keys only"):  # at another rate
+        yield from seeds(5, encoding, "place 3", 2, 1500, rate=0.003)
+    yield from seeds(10, "number by offset", "place 3", 2, 1500)[3:]  # seven seeds more
 
 
 def main(folder: Path) -> None:

@@ -317,7 +317,7 @@ plots.show(fig, f"Share of right answers past the trained rows, three ways: {des
 # %% [markdown]
 # **Look:** interpolation helps *fill in*: near tokens stay near. But place 3's token then reads
 # between rows 1 and 2. There only row 3 has to stand out, and in this start no clamped or spare row
-# looks like it. Each way is a guess. Is there a *rule* from row to row?
+# looks like it. Is there a *rule* from row to row?
 #
 # ## One turn
 #
@@ -562,10 +562,10 @@ plots.show(
 )
 
 # %% [markdown]
-# **Look:** nobody wrote a ladder of speeds. Yet in ten directions one came out: four hands, each
-# about three times as slow as the one before, and an arc. Of these the fast ones move the model's
-# vector most in 20 tokens, where what lies outside them counts more still. In 126 tokens, about the
-# length that it was tuned on, the arc is still a knot, and nothing is lost. In 480 it moves most.
+# **Look:** nobody wrote a ladder of speeds. In ten directions one came out: four hands, each
+# about three times as slow as the last, and an arc. Of these the fast ones move its vector most in
+# 20 tokens, where what lies outside them counts more still. In 126 tokens, about as long as in its
+# tuning, the arc is still a knot: nothing is lost. In 480 it moves most.
 #
 # ## Exercises
 #
@@ -832,7 +832,7 @@ myths.settle(
 # - The task decides: rows in order, or all alike but one.
 # - Past the end every way but an error guesses.
 # - Any fitted rotation has hands. In ten random walks all pass seen rows, none unseen. Most
-#   hands of slow enough curves pass both.
+#   hands of slow enough curves pass unseen ones.
 # - In one encoder's table four of five, fitted to rows 1 to 255, pass later rows: a ladder nobody
 #   wrote. In 480 tokens the fifth moves the vector most.
 #
