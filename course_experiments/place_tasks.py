@@ -314,6 +314,8 @@ def runs() -> Iterator[dict[str, Any]]:
     for encoding in ("shaw, values only", "shaw, keys only"):  # at another rate
         yield from seeds(5, encoding, "place 3", 2, 1500, rate=0.003)
     yield from seeds(10, "number by offset", "place 3", 2, 1500)[3:]  # seven seeds more
+    yield from seeds(5, "number by offset", "place 3", 2, 1500, rate=0.003)  # as Shaw's halves
+    yield from seeds(3, "none", "place 3", 2, 1500, rate=0.003)  # and their control
 
 
 def main(folder: Path) -> None:
