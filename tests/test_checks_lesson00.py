@@ -2,6 +2,7 @@
 
 import math
 
+import numpy as np
 import pytest
 import torch
 from exercise_answers import right_answers, wrong_answers
@@ -29,6 +30,35 @@ def measured(distance):
     return lambda words, p, strength: (
         scores(words, p) - strength * distance(j(len(words)), p)
     ).softmax(0)
+
+
+def each_word(distance):
+    """An answer by a loop over the words that measures the distance of each in its own way."""
+    return lambda words, p, strength: torch.stack(
+        [
+            word @ words[p] / len(word) - strength * distance(word, other, p)
+            for other, word in enumerate(words)
+        ]
+    ).softmax(0)
+
+
+def lessons_32(finish, query=None):
+    """An answer from the lesson's line, with its 32, and distances times strength."""
+    return lambda words, p, strength: finish(
+        words @ words[p if query is None else query] / 32, strength * distances(words, p)
+    )
+
+
+def marked(divisor=None, query=None, sign=None):
+    """An answer that adds places to the words, as the lesson's second picture does."""
+
+    def answer(words, p, strength):
+        factor = 1 if sign is None else sign * strength
+        placed = words + factor * j(len(words))[:, None]
+        asks = placed[p if query is None else query]
+        return (placed @ asks / (divisor or words.shape[1])).softmax(0)
+
+    return answer
 
 
 def by_loops(words, place, strength):
@@ -94,7 +124,7 @@ test_natural_mistakes_are_named = wrong_answers(
             ),
             (
                 lambda words, p, strength: (scores(words, p) - distances(words, p)).softmax(0),
-                "the strength is not used",
+                "the strength does not multiply the distance",
             ),
             (
                 lambda words, p, strength: (
@@ -240,7 +270,7 @@ test_natural_mistakes_are_named = wrong_answers(
                 lambda words, p, strength: (
                     scores(words, p) - strength * (words - words[p]).norm(dim=1)
                 ).softmax(0),
-                "that of two vectors",
+                "from the words' own numbers",
             ),
             (
                 lambda words, p, strength: (
@@ -293,7 +323,7 @@ test_natural_mistakes_are_named = wrong_answers(
                     .masked_fill(j(len(words)) > p, -math.inf)
                     .softmax(0)
                 ),
-                "later words get nothing",
+                "on one side of `place` get nothing",
             ),
             (
                 lambda words, p, strength: scores(
@@ -301,7 +331,179 @@ test_natural_mistakes_are_named = wrong_answers(
                 ).softmax(0),
                 "a mark is added to the words",
             ),
+            # the lesson's own lines, pasted
+            (lambda words, p, strength: (words @ words[1] / 32).softmax(0), "for “cat” and 32"),
+            (lessons_32(lambda score, price: (score - price).softmax(0), 1), "for “cat” and 32"),
+            (lessons_32(lambda score, price: (score + price).softmax(0), 1), "for “cat” and 32"),
+            (lessons_32(lambda score, price: score.softmax(0) - price, 1), "for “cat” and 32"),
+            (lessons_32(lambda score, price: score - price, 1), "for “cat” and 32"),
+            (lessons_32(lambda score, price: score.softmax(0)), "by 32, whatever the width"),
+            (lessons_32(lambda score, price: score), "these are scores, not weights"),
+            (lessons_32(lambda score, price: score, 1), "these are scores, not weights"),
+            (lessons_32(lambda score, price: score - price), "these are scores, not weights"),
+            (lessons_32(lambda score, price: score + price), "these are scores, not weights"),
+            (lessons_32(lambda score, price: score.softmax(0) - price), "acts after the softmax"),
+            (
+                lessons_32(lambda score, price: score.softmax(0) * (-price).exp()),
+                "acts after the softmax",
+            ),
+            (lessons_32(lambda score, price: (score + price).softmax(0)), "far words gain, and"),
+            (
+                lambda words, p, strength: (
+                    words @ words[p] + strength * distances(words, p)
+                ).softmax(0),
+                "Of two equal words, which should get less? And at strength 0",
+            ),
+            (lambda words, p, strength: (words @ words[p]).softmax(0), "is not divided"),
+            (
+                lambda words, p, strength: (words @ words[1] / words.shape[1]).softmax(0),
+                "`place` is not used",
+            ),
+            (marked(), "a mark is added to the words"),
+            (marked(32), "a mark is added to the words"),
+            (marked(32, 1), "a mark is added to the words"),
+            (marked(sign=1), "a mark is added to the words"),
+            (marked(sign=-1), "a mark is added to the words"),
+            # strength and distance
+            (
+                lambda words, p, strength: (
+                    (scores(words, p) - strength) * distances(words, p)
+                ).softmax(0),
+                "the distance multiplies the score",
+            ),
+            (
+                lambda words, p, strength: (
+                    scores(words, p) - strength - distances(words, p)
+                ).softmax(0),
+                "What do one place and two places cost",
+            ),
+            (
+                lambda words, p, strength: (
+                    scores(words, p) - strength / distances(words, p)
+                ).softmax(0),
+                "the strength does not multiply the distance",
+            ),
+            (
+                lambda words, p, strength: (
+                    scores(words, p) - distances(words, p) / strength
+                ).softmax(0),
+                "the strength does not multiply the distance",
+            ),
+            (
+                lambda words, p, strength: (
+                    scores(words, p).softmax(0) - strength * (j(len(words)) - p)
+                ),
+                "acts after the softmax",
+            ),
+            (
+                both(lambda score, price: (score.softmax(0) - price).clamp(min=0)),
+                "acts after the softmax",
+            ),
+            (
+                both(
+                    lambda score, price: (
+                        (score.softmax(0) - price).clamp(min=0)
+                        / (score.softmax(0) - price).clamp(min=0).sum()
+                    )
+                ),
+                "after the softmax, and the weights are shared out anew",
+            ),
+            *[
+                (measured(lambda i, p, longest=n: (i - p).abs().clamp(max=longest)), "for three")
+                for n in (2, 3, 4, 5, 6)
+            ],
+            # words that do not count, or not all of them
+            (both(lambda score, price: (-price).softmax(0)), "the words do not count"),
+            (both(lambda score, price: -price), "the words do not count"),
+            (
+                lambda words, p, strength: (
+                    (words * words[p]).sum() / words.shape[1] - strength * distances(words, p)
+                ).softmax(0),
+                "How many scores do you compute",
+            ),
+            (
+                lambda words, p, strength: (
+                    (scores(words, p) - strength * distances(words, p))
+                    .masked_fill(j(len(words)) < p, -math.inf)
+                    .softmax(0)
+                ),
+                "on one side of `place` get nothing",
+            ),
+            (
+                both(lambda score, price: (score - price)[: int(price.argmin()) + 1].softmax(0)),
+                "on one side of `place` get nothing",
+            ),
+            (
+                lambda words, p, strength: row_of_a_matrix(words, p - 1, strength),
+                "places are counted from 1",
+            ),
+            (
+                lambda words, p, strength: (
+                    scores(words, p - 1) - strength * distances(words, p)
+                ).softmax(0),
+                "places are counted from 1",
+            ),
+            # loops
+            (each_word(lambda word, other, p: abs(word - p)), "from the words' own numbers"),
+            (each_word(lambda word, other, p: abs(word - p).sum()), "from the words' own numbers"),
+            (each_word(lambda word, other, p: other - p), "are not treated alike"),
+            (
+                lambda words, p, strength: [
+                    float((word @ words[p] / len(word)).softmax(0)) for word in words
+                ],
+                "squeezed by itself",
+            ),
+            (  # a list or an array is looked into
+                lambda words, p, strength: both(lambda score, price: score - price)(
+                    words, p, strength
+                ).tolist(),
+                "these are scores, not weights",
+            ),
+            (
+                lambda words, p, strength: both(lambda score, price: (score + price).softmax(0))(
+                    words, p, strength
+                ).numpy(),
+                "far words gain",
+            ),
             # Python's own words for it
+            (
+                lambda words, p, strength: [
+                    math.fabs(j(len(words)) - p) * strength for word in words
+                ],
+                "many numbers go where Python takes one",
+            ),
+            (both(lambda score, price: math.exp(score - price)), "where Python takes one"),
+            (
+                lambda words, p, strength: (
+                    torch.tensor([word @ words[p] - strength * abs(word - p) for word in words])
+                ).softmax(0),
+                "where Python takes one",
+            ),
+            (
+                lambda words, p, strength: (
+                    -strength * np.abs(np.arange(len(words)) - p) + scores(words, p)
+                ).softmax(0),
+                "NumPy's arrays and PyTorch's tensors are mixed",
+            ),
+            (
+                lambda words, p, strength: (words.numpy() @ words[p].numpy()).softmax(0),
+                "NumPy's arrays and PyTorch's tensors are mixed",
+            ),
+            (lambda words, p, strength: distances(words, p).softmax(0), "gets whole numbers"),
+            (
+                lambda words, p, strength: [float(word @ words[p]) for word in words].softmax(0),  # type: ignore[attr-defined]
+                "a list or a range has no arithmetic",
+            ),
+            (
+                lambda words, p, strength: (
+                    scores(words, p) - strength * (j(len(words)) - words[p]).abs()
+                ).softmax(0),
+                "Which of yours has as many numbers as a vector?",
+            ),
+            (
+                lambda words, p, strength: (words @ words[p] / words.shape).softmax(0),
+                "the size of `words` is two numbers",
+            ),
             (
                 lambda words, p, strength: (
                     scores(words, p) - strength * [abs(i - p) for i in range(len(words))]
@@ -324,7 +526,20 @@ test_what_is_no_tensor_of_weights_is_explained = wrong_answers(
     {
         check_attention_weights: [
             (lambda words, p, strength: None, "Is a `return` missing?"),
-            (lambda words, p, strength: [1.0] * len(words), "expected a torch tensor, got list"),
+            (lambda words, p, strength: [0.7] * len(words), "expected a torch tensor, got list"),
+            (
+                lambda words, p, strength: row_of_a_matrix(words, p, strength).tolist(),
+                "the numbers are right, but they are in a list",
+            ),
+            (
+                lambda words, p, strength: list(row_of_a_matrix(words, p, strength)),
+                "the numbers are right, but they are in a list",
+            ),
+            (
+                lambda words, p, strength: row_of_a_matrix(words, p, strength).numpy(),
+                "the numbers are right, but they are in a ndarray",
+            ),
+            (lambda words, p, strength: [[1.0], "text"], "expected a torch tensor, got list"),
             (lambda words, p, strength: j(len(words)), "expected dtype torch.float32"),
             (lambda words, p, strength: undefined, "name 'undefined' is not defined"),  # type: ignore[name-defined] # noqa: F821
             (lambda words, p: words, "takes 2 positional arguments but 3 were given"),

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from itertools import product
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -13,8 +15,24 @@ from course_lab.checks.compare import difference
 from course_lab.checks.core import Check, Mistake, randn
 
 
-def _scores(words: Tensor, place: int) -> Tensor:
-    return words @ words[place] / words.shape[1]
+def _width(words: Tensor) -> float:
+    return words.shape[1]
+
+
+def _root(words: Tensor) -> float:
+    return words.shape[1] ** 0.5
+
+
+def _lessons_width(words: Tensor) -> float:
+    return 32
+
+
+def _undivided(words: Tensor) -> float:
+    return 1
+
+
+def _scores(words: Tensor, place: int, divisor: Callable[[Tensor], float] = _width) -> Tensor:
+    return words @ words[place] / divisor(words)
 
 
 def _distances(words: Tensor, place: int) -> Tensor:
@@ -25,30 +43,51 @@ def _weights(words: Tensor, place: int, strength: float) -> Tensor:
     return (_scores(words, place) - strength * _distances(words, place)).softmax(0)
 
 
-def _from_score_and_price(answer: Callable[[Tensor, Tensor], Tensor]) -> Callable[..., Tensor]:
-    """An answer from the right scores and what the distances should take off them."""
-    return lambda words, p, strength: answer(_scores(words, p), strength * _distances(words, p))
+def _softmax_of_rest(scores: Tensor, price: Tensor) -> Tensor:
+    return (scores - price).softmax(0)
 
 
-def _measured(distance: Callable[[Tensor, int], Tensor]) -> Callable[..., Tensor]:
+def _from_score_and_price(
+    answer: Callable[[Tensor, Tensor], Tensor], divisor: Callable[[Tensor], float] = _width
+) -> Callable[..., Tensor]:
+    """An answer from the scores and what the distances should take off them."""
+    return lambda words, p, strength: answer(
+        _scores(words, p, divisor), strength * _distances(words, p)
+    )
+
+
+def _measured(
+    distance: Callable[[Tensor, int], Tensor], divisor: Callable[[Tensor], float] = _width
+) -> Callable[..., Tensor]:
     """An answer that measures the distance of places j from p in its own way."""
     return lambda words, p, strength: (
-        _scores(words, p) - strength * distance(torch.arange(len(words)), p)
+        _scores(words, p, divisor) - strength * distance(torch.arange(len(words)), p)
     ).softmax(0)
 
 
 def _divided_by(divisor: Callable[[Tensor], float]) -> Callable[..., Tensor]:
     """An answer that divides the dot products by another number."""
-    return lambda words, p, strength: (
-        words @ words[p] / divisor(words) - strength * _distances(words, p)
-    ).softmax(0)
+    return _from_score_and_price(_softmax_of_rest, divisor)
 
 
-def _asked_by(query: int) -> Callable[..., Tensor]:
+def _without_price(divisor: Callable[[Tensor], float]) -> Callable[..., Tensor]:
+    """An answer that takes nothing off the scores."""
+    return _from_score_and_price(lambda scores, price: scores.softmax(0), divisor)
+
+
+def _asked_by(
+    query: int,
+    divisor: Callable[[Tensor], float] = _width,
+    answer: Callable[[Tensor, Tensor], Tensor] = _softmax_of_rest,
+) -> Callable[..., Tensor]:
     """An answer that counts the distances from p, but scores another word's query."""
-    return lambda words, p, strength: (
-        _scores(words, query) - strength * _distances(words, p)
-    ).softmax(0)
+    return lambda words, p, strength: answer(
+        _scores(words, query, divisor), strength * _distances(words, p)
+    )
+
+
+def _lessons_line(words: Tensor, place: int, strength: float) -> Tensor:
+    return (words @ words[1] / 32).softmax(0)
 
 
 def _matrix(words: Tensor, strength: float) -> Tensor:
@@ -61,19 +100,6 @@ def _lowered(words: Tensor, place: int, strength: float) -> Tensor:
     return words - strength * _distances(words, place)[:, None]
 
 
-def _divided_and_measured(
-    divisor: Callable[[Tensor], float], distance: Callable[[Tensor, int], Tensor]
-) -> Callable[..., Tensor]:
-    """An answer that divides the dot products and measures the distance in its own way."""
-    return lambda words, p, strength: (
-        words @ words[p] / divisor(words) - strength * distance(torch.arange(len(words)), p)
-    ).softmax(0)
-
-
-def _root(words: Tensor) -> float:
-    return words.shape[1] ** 0.5
-
-
 def _one_sided(j: Tensor, p: int) -> Tensor:
     return j - p
 
@@ -82,21 +108,52 @@ def _squared(j: Tensor, p: int) -> Tensor:
     return (j - p) ** 2
 
 
-def _as_vectors(distance: Callable[[Tensor], Tensor]) -> Callable[..., Tensor]:
-    """An answer that takes the distance from the gaps between the words' vectors, (n, width)."""
+def _capped(longest: int) -> Callable[..., Tensor]:
+    return _measured(lambda j, p: (j - p).abs().clamp(max=longest))
+
+
+def _signed_after_softmax(
+    sign: int, divisor: Callable[[Tensor], float] = _width
+) -> Callable[..., Tensor]:
     return lambda words, p, strength: (
-        _scores(words, p) - strength * distance(words - words[p])
+        _scores(words, p, divisor).softmax(0) + sign * strength * (torch.arange(len(words)) - p)
+    )
+
+
+def _from_gaps(
+    gap: Callable[[Tensor, int], Tensor], distance: Callable[[Tensor], Tensor]
+) -> Callable[..., Tensor]:
+    """An answer that takes the distance from the words' own numbers, (n, width)."""
+    return lambda words, p, strength: (
+        _scores(words, p) - strength * distance(gap(words, p))
     ).softmax(0)
 
 
-def _with_marks(mark: Callable[[Tensor, float], Tensor]) -> Callable[..., Tensor]:
-    """An answer that adds a mark to each word and takes nothing off the scores."""
+def _gap_to_vector(words: Tensor, place: int) -> Tensor:
+    return words - words[place]
 
-    def answer(words: Tensor, place: int, strength: float) -> Tensor:
-        places = torch.arange(len(words))
-        return _scores(words + mark(places, strength)[:, None], place).softmax(0)
 
-    return answer
+def _gap_to_number(words: Tensor, place: int) -> Tensor:
+    return words - place
+
+
+def _price_for_each_number(gap: Callable[[Tensor, int], Tensor]) -> Callable[..., Tensor]:
+    """An answer that takes the gap of each of a word's numbers off its score, (n, width)."""
+    return lambda words, p, strength: (
+        _scores(words, p)[:, None] - strength * gap(words, p).abs()
+    ).softmax(0)
+
+
+def _with_marks(
+    mark: Callable[[Tensor, float], Tensor], answer: Callable[..., Tensor]
+) -> Callable[..., Tensor]:
+    """The answer to words with a mark added to each."""
+
+    def of_marked_words(words: Tensor, place: int, strength: float) -> Tensor:
+        marks = mark(torch.arange(len(words)), strength)
+        return answer(words + marks[:, None], place, strength)
+
+    return of_marked_words
 
 
 def _around(words: Tensor, place: int) -> Tensor:
@@ -108,14 +165,35 @@ def _cosines(words: Tensor, place: int) -> Tensor:
     return torch.cosine_similarity(words, words[place][None], dim=1)
 
 
-def _only_earlier(words: Tensor, place: int, strength: float) -> Tensor:
-    lowered = _scores(words, place) - strength * _distances(words, place)
-    return lowered.masked_fill(torch.arange(len(words)) > place, -torch.inf).softmax(0)
+def _hiding(hidden: Callable[[Tensor, int], Tensor]) -> Callable[..., Tensor]:
+    """An answer that hides some places j from the word at p."""
+
+    def answer(words: Tensor, place: int, strength: float) -> Tensor:
+        lowered = _scores(words, place) - strength * _distances(words, place)
+        return lowered.masked_fill(hidden(torch.arange(len(words)), place), -torch.inf).softmax(0)
+
+    return answer
+
+
+def _as_tensor(answer: Any, *case: Any) -> Any:
+    """A list or an array of numbers as a tensor, so that mistakes are seen in it, too."""
+    if not isinstance(answer, (list, tuple, np.ndarray)):
+        return answer
+    try:
+        return torch.as_tensor(answer, dtype=torch.float32)
+    except (TypeError, ValueError, RuntimeError, OverflowError):  # not numbers, or ragged
+        return answer
 
 
 def _judge(answer: Any, words: Tensor, place: int, strength: float) -> str:
     """Where the numbers are off and do not sum to 1, ask for that, too."""
     right = _weights(words, place, strength)
+    numbers = _as_tensor(answer)
+    if numbers is not answer and not difference(numbers, right):
+        return (
+            f"the numbers are right, but they are in a {type(answer).__name__}. Softmax returns a "
+            "tensor. Which function makes one of yours?"
+        )
     text = difference(answer, right)
     if not text or not isinstance(answer, Tensor) or answer.shape != right.shape:
         return text
@@ -143,6 +221,7 @@ check_attention_weights = Check(
         (randn(4, 8, seed=4), 2, 0.0),
         (randn(3, 16, seed=5)[[0, 1, 2, 0]], 3, 0.3),  # the word that asks stands twice
         (randn(1, 4, seed=6), 0, 1.0),
+        (randn(9, 5, seed=7), 8, 0.3),  # far enough to show a cap on the distance
     ],
     mistakes=[
         Mistake(
@@ -175,9 +254,18 @@ check_attention_weights = Check(
             _from_score_and_price(lambda scores, price: scores.softmax(0)),
         ),
         Mistake(
-            "the strength is not used",
-            "What should come out at strength 0, and what does yours give?",
-            lambda words, p, strength: _weights(words, p, 1.0),
+            "the strength does not multiply the distance",
+            "What do one place and two places cost in yours at strength 1, and what at strength 2?",
+            lambda words, p, strength: _weights(words, p, 1.0),  # or less `strength`, shared by all
+            lambda words, p, strength: (
+                _scores(words, p) - strength / _distances(words, p)
+            ).softmax(0),
+            lambda words, p, strength: (
+                _scores(words, p) - strength / _distances(words, p).clamp(min=1)
+            ).softmax(0),
+            lambda words, p, strength: (
+                _scores(words, p) - _distances(words, p) / strength
+            ).softmax(0),
         ),
         Mistake(
             "the distance is squared",
@@ -190,7 +278,7 @@ check_attention_weights = Check(
             "What does yours take off for one place, for two and for three?",
             _measured(lambda j, p: (j - p).abs() ** 0.5),
             _measured(lambda j, p: (j - p).abs().log1p()),
-            _measured(lambda j, p: (j - p).abs().clamp(max=2)),
+            *map(_capped, (2, 3, 4, 5, 6)),
             lambda words, p, strength: (
                 _scores(words, p) - strength ** _distances(words, p)
             ).softmax(0),
@@ -219,12 +307,16 @@ check_attention_weights = Check(
             lambda words, p, strength: _weights(words, p, strength / max(1, len(words) - 1)),
         ),
         Mistake(
-            "the distance is that of two vectors",
+            "the distance is taken from the words' own numbers",
             "The exercise means places in the sentence. Does yours change if a word moves?",
-            _as_vectors(lambda gaps: gaps.norm(dim=1)),
-            _as_vectors(lambda gaps: (gaps**2).sum(1)),
-            _as_vectors(lambda gaps: (gaps**2).mean(1)),
-            _as_vectors(lambda gaps: gaps.abs().sum(1)),
+            _from_gaps(_gap_to_vector, lambda gaps: gaps.norm(dim=1)),
+            _from_gaps(_gap_to_vector, lambda gaps: (gaps**2).sum(1)),
+            _from_gaps(_gap_to_vector, lambda gaps: (gaps**2).mean(1)),
+            _from_gaps(_gap_to_vector, lambda gaps: gaps.abs().sum(1)),
+            _from_gaps(_gap_to_number, lambda gaps: gaps.abs().sum(1)),
+            _from_gaps(_gap_to_number, lambda gaps: gaps.abs().mean(1)),
+            _price_for_each_number(_gap_to_vector),
+            _price_for_each_number(_gap_to_number),
         ),
         Mistake(
             "the division reaches the distance, too",
@@ -239,22 +331,42 @@ check_attention_weights = Check(
             "One thing at a time. At strength 0, what divides a dot product? And how far is the "
             "word before `place`, how far the one after it?",
             *[
-                _divided_and_measured(divisor, distance)
+                _measured(distance, divisor)
                 for divisor, distance in product(
-                    (_root, len, lambda words: 1.0, lambda words: 32.0), (_one_sided, _squared)
+                    (_root, len, _undivided, _lessons_width), (_one_sided, _squared)
                 )
             ],
         ),
         Mistake(
+            "far words gain, and the dot product is off, too",
+            "One thing at a time. Of two equal words, which should get less? And at strength 0, "
+            "what divides a dot product?",
+            *[
+                _from_score_and_price(lambda scores, price: (scores + price).softmax(0), divisor)
+                for divisor in (_root, len, _undivided, _lessons_width)
+            ],
+        ),
+        Mistake(
+            "the lesson's line is for “cat” and 32 numbers a word",
+            "What in it must change for another word, and what for another width?",
+            _lessons_line,
+            _asked_by(1, _lessons_width),
+            _asked_by(1, _lessons_width, lambda scores, price: (scores + price).softmax(0)),
+            _asked_by(1, _lessons_width, lambda scores, price: scores.softmax(0) - price),
+            _asked_by(1, _lessons_width, lambda scores, price: scores - price),
+            lambda words, p, strength: _divided_by(_lessons_width)(words, 1, strength),
+        ),
+        Mistake(
             "the dot product is not divided",
             "What has the lesson done to each dot product before the softmax?",
-            _divided_by(lambda words: 1.0),
+            _divided_by(_undivided),
+            _without_price(_undivided),
         ),
         Mistake(
             "the dot product is divided by the root of the width",
             "Most models do that. By what does this lesson divide?",
             _divided_by(_root),
-            lambda words, p, strength: (words @ words[p] / _root(words)).softmax(0),
+            _without_price(_root),
         ),
         Mistake(
             "the dot product is divided by the lengths of both vectors",
@@ -266,7 +378,8 @@ check_attention_weights = Check(
         Mistake(
             "the dot product is divided by 32, whatever the width",
             "How many numbers has a word here, and how many in the sentence of the lesson?",
-            _divided_by(lambda words: 32.0),
+            _divided_by(_lessons_width),
+            _without_price(_lessons_width),
         ),
         Mistake(
             "the dot product is divided by the number of words",
@@ -286,20 +399,49 @@ check_attention_weights = Check(
             _from_score_and_price(lambda scores, price: (scores * (1 - price)).softmax(0)),
             _from_score_and_price(lambda scores, price: (scores / (1 + price)).softmax(0)),
             _from_score_and_price(lambda scores, price: (scores * (-price).exp()).softmax(0)),
+            *[
+                lambda words, p, strength, divisor=divisor: (
+                    (_scores(words, p, divisor) - strength) * _distances(words, p)
+                ).softmax(0)
+                for divisor in (_width, _lessons_width, _undivided)
+            ],
         ),
         Mistake(
             "the distance acts after the softmax",
             "What do your weights sum to? Which step makes the sum 1, and what should come first?",
-            _from_score_and_price(lambda scores, price: scores.softmax(0) - price),
+            _from_score_and_price(lambda scores, price: scores.softmax(0) + price),
+            _from_score_and_price(lambda scores, price: (scores.softmax(0) - price).clamp(min=0)),
             _from_score_and_price(lambda scores, price: scores.softmax(0) * price),
             _from_score_and_price(lambda scores, price: scores.softmax(0) * (1 - price)),
-            _from_score_and_price(lambda scores, price: scores.softmax(0) * (-price).exp()),
             _from_score_and_price(lambda scores, price: scores.softmax(0) / (1 + price)),
+            *[
+                _from_score_and_price(answer, divisor)
+                for divisor, answer in product(
+                    (_width, _lessons_width, _undivided, _root),
+                    (
+                        lambda scores, price: scores.softmax(0) - price,
+                        lambda scores, price: scores.softmax(0) * (-price).exp(),
+                    ),
+                )
+            ],
+            *[
+                _signed_after_softmax(sign, divisor)
+                for sign, divisor in product((-1, 1), (_width, _lessons_width))
+            ],
         ),
         Mistake(
             "the distance acts after the softmax, and the weights are shared out anew",
             "1 off a score divides a weight by e. What do you do to a weight?",
-            _from_score_and_price(lambda scores, price: _shared_out(scores.softmax(0) - price)),
+            *[
+                _from_score_and_price(answer, divisor)
+                for divisor, answer in product(
+                    (_width, _lessons_width),
+                    (
+                        lambda scores, price: _shared_out(scores.softmax(0) - price),
+                        lambda scores, price: _shared_out((scores.softmax(0) - price).clamp(min=0)),
+                    ),
+                )
+            ],
             _from_score_and_price(
                 lambda scores, price: _shared_out(scores.softmax(0) * (1 - price))
             ),
@@ -326,18 +468,23 @@ check_attention_weights = Check(
             "What do yours sum to, and what should weights sum to?",
             _from_score_and_price(lambda scores, price: (scores - price).sigmoid()),
             _from_score_and_price(lambda scores, price: _shared_out((scores - price).sigmoid())),
+            _from_score_and_price(lambda scores, price: scores[:, None].softmax(1)[:, 0]),
         ),
         Mistake(
             "these are scores, not weights",
             "What do yours sum to, and which function makes weights of scores?",
-            _from_score_and_price(lambda scores, price: scores - price),
-            _from_score_and_price(lambda scores, price: scores),
-            lambda words, p, strength: words @ words[p],
-            lambda words, p, strength: words @ words[p] / _root(words),
-            lambda words, p, strength: words @ words[p] - strength * _distances(words, p),
-            lambda words, p, strength: (
-                words @ words[p] / _root(words) - strength * _distances(words, p)
-            ),
+            *[
+                _from_score_and_price(answer, divisor)
+                for divisor, answer in product(
+                    (_width, _undivided, _root, _lessons_width),
+                    (
+                        lambda scores, price: scores,
+                        lambda scores, price: scores - price,
+                        lambda scores, price: scores + price,
+                    ),
+                )
+            ],
+            lambda words, p, strength: words @ words[1] / 32,
         ),
         Mistake(
             "the powers of e are not shared out",
@@ -356,6 +503,32 @@ check_attention_weights = Check(
             lambda words, p, strength: _weights(words, 1, strength),
             _asked_by(0),
             _asked_by(1),
+            lambda words, p, strength: _scores(words, 1).softmax(0),
+            lambda words, p, strength: _scores(words, 1, _undivided).softmax(0),
+            _asked_by(1, _width, lambda scores, price: scores - price),
+        ),
+        Mistake(
+            "places are counted from 1",
+            "Which place has the first word of the lesson's sentence? Which word asks in yours if "
+            "`place` is that?",
+            lambda words, p, strength: _weights(words, p - 1, strength),
+            lambda words, p, strength: _asked_by(p - 1)(words, p, strength),
+            lambda words, p, strength: _scores(words, p - 1).softmax(0),
+            lambda words, p, strength: _asked_by(p - 1, _lessons_width)(words, p, strength),
+        ),
+        Mistake(
+            "the words do not count, only their places",
+            "Would your weights change with other words in the sentence? How many scores do you "
+            "compute, and how many should there be?",
+            # a single sum over all products, shared by all words, gives the same
+            _from_score_and_price(lambda scores, price: (-price).softmax(0)),
+            _from_score_and_price(lambda scores, price: price.softmax(0)),
+            _from_score_and_price(lambda scores, price: price),
+            _from_score_and_price(lambda scores, price: -price),
+            lambda words, p, strength: (
+                (words * words[p]).sum() / words.shape[1] - strength * _distances(words, p)
+            ),
+            lambda words, p, strength: (-1.0 * _distances(words, p)).softmax(0),
         ),
         Mistake(
             "the distance does not start at `place`",
@@ -423,15 +596,38 @@ check_attention_weights = Check(
             _from_score_and_price(_others),
         ),
         Mistake(
-            "later words get nothing",
+            "the words on one side of `place` get nothing",
             "At which words does the word at `place` look? The exercise says it.",
-            _only_earlier,
+            _hiding(lambda j, p: j > p),
+            _hiding(lambda j, p: j < p),
+            lambda words, p, strength: _weights(words, p, strength)[: p + 1],
+            lambda words, p, strength: _weights(words, p, strength)[p:],
+            lambda words, p, strength: _weights(words[: p + 1], p, strength),
+            lambda words, p, strength: _weights(words[p:], 0, strength),
         ),
         Mistake(
-            "a mark is added to the words, and nothing taken off their scores",
-            "That is door 1. What passes through door 3?",
-            _with_marks(lambda places, strength: strength * places),
-            _with_marks(lambda places, strength: places),
+            "a mark is added to the words",
+            "That is door 1. Which door does the exercise open, and what passes through it?",
+            *[
+                _with_marks(mark, answer)
+                for mark, answer in product(
+                    (
+                        lambda places, strength: places,
+                        lambda places, strength: strength * places,
+                        lambda places, strength: -strength * places,
+                    ),
+                    (_without_price(_width), _without_price(_lessons_width)),
+                )
+            ],
+            *[
+                _with_marks(lambda places, strength: places, answer)
+                for answer in (
+                    _lessons_line,
+                    _weights,
+                    _divided_by(_lessons_width),
+                    _from_score_and_price(lambda scores, price: scores, _lessons_width),
+                )
+            ],
         ),
         Mistake(
             "the distance is taken off the words, not off their scores",
@@ -443,10 +639,41 @@ check_attention_weights = Check(
         ),
         Mistake(
             "a list or a range has no arithmetic",
-            "Numbers in a list cannot be multiplied or subtracted at once. What does the lesson's "
-            "code use to count places?",
+            "Numbers in a list cannot be multiplied, subtracted or shared out at once. What does "
+            "the lesson's code hold its words and places in?",
             lambda words, p, strength: strength * [abs(other - p) for other in range(len(words))],
-            raises=r"can't multiply sequence|operand type.*'(list|range)'|must be Tensor, not list",
+            lambda words, p, strength: _scores(words, p).tolist().softmax(0),  # type: ignore[attr-defined]
+            raises=r"can't multiply sequence|operand type.*'(list|range)'|must be Tensor, not list"
+            "|'list' object has no attribute",
+        ),
+        Mistake(
+            "NumPy's arrays and PyTorch's tensors are mixed",
+            "Two libraries, two kinds of numbers. Which one counts places in the lesson's code?",
+            lambda words, p, strength: (
+                -strength * np.abs(np.arange(len(words)) - p) + _scores(words, p)
+            ),
+            lambda words, p, strength: _scores(words, p).numpy().softmax(0),  # type: ignore[attr-defined]
+            raises="NumPy|numpy|must be Tensor, not ndarray",
+        ),
+        Mistake(
+            "many numbers go where Python takes one",
+            "Functions such as those of `math` take a single number. How many are there in yours, "
+            "and which functions take them all at once?",
+            lambda words, p, strength: math.fabs(words - p),
+            lambda words, p, strength: math.exp(words),
+            raises="can be converted to Python scalar|cannot be converted to Scalar",
+        ),
+        Mistake(
+            "the softmax gets whole numbers",
+            "Places and distances are whole numbers. Where are the scores in what yours is given?",
+            lambda words, p, strength: _distances(words, p).softmax(0),
+            raises="softmax.*not implemented for '(Long|Int)'",
+        ),
+        Mistake(
+            "the size of `words` is two numbers",
+            "How many words, and how many numbers a word: which of the two is the width?",
+            lambda words, p, strength: words @ words[p] / words.shape,
+            raises=r"torch\.Size|'Size'|not Size",
         ),
         Mistake(
             "`place` is used as if it were a vector",
@@ -477,10 +704,16 @@ check_attention_weights = Check(
         ),
         Mistake(
             "two shapes do not fit",
-            "A score and a distance for each word: how many are there of each? Which axis of "
-            "`words` does a dot product add up?",
+            "Each word has one score, one place, one distance. Which of yours has as many numbers "
+            "as a vector?",
+            lambda words, p, strength: torch.arange(max(2, len(words))) - words[p],
+            raises="must match the size",
+        ),
+        Mistake(
+            "two shapes do not fit in a product",
+            "A dot product is one number for each word. Which axis of `words` does it add up?",
             lambda words, p, strength: words[p] @ words,
-            raises="must match the size|cannot be multiplied|size mismatch|inconsistent tensor",
+            raises="cannot be multiplied|size mismatch|inconsistent tensor",
         ),
     ],
     hints=(
@@ -492,4 +725,5 @@ check_attention_weights = Check(
         "them off the scores, then `.softmax(0)`.",
     ),
     judge=_judge,
+    effect=_as_tensor,
 )
