@@ -168,8 +168,7 @@ plots.show(
 # %% [markdown]
 # **Look:** it learns three to the left, and place 0. For place 0 (right) a head likes each
 # farther key more, and the farthest key *is* place 0. **The edge of the text is a place.** Place 3
-# is at no edge, and this model misses it. It is the test for the rest
-# of the lesson.
+# is at no edge, and this model misses it. It is the test from here on.
 #
 # ## Move the text
 #
@@ -578,7 +577,7 @@ if check_single_out.verdict(single_out).kind == "right":
 #
 # $q_i$, $k_j$, $v_j$ and the weights $w_{ij}$ are attention's own. $k$ alone is a number: farther
 # offsets share the vector of offset $\pm k$. In the score the query meets $a^K$ as it meets a key.
-# So which offsets count depends on the query's word. Here is this product, not yet divided:
+# Here is this product, not yet divided:
 
 
 # %%
@@ -591,17 +590,11 @@ def literal(q, table):  # (n, d) and (2k + 1, d) → (n, n), unscaled
 
 # %% [markdown]
 # So Shaw's vectors come in by two doors: $a^K$ in the scores, $a^V$ in the sum. Does one of them
-# name place 3? ($k$ is 16 here, so that nothing is clipped.)
-
-# %%
-guess = widgets.predict(
-    "Two layers of Shaw's learn place 3 for 1,500 steps at a learning rate of 0.01, with one half "
-    "taken away, 20 seeds each. Which half alone names it more often, 98 % right?",
-    ["the vectors in the scores", "the vectors in the sum", "about as often"],
-)
+# name place 3? With one half taken away, two layers learn it for 1,500 steps. ($k$ is 16 here, so
+# that nothing is clipped.)
 
 # %% tags=["plumbing"]
-# The answer: what a move leaves; and whether `literal` and door 4 are the library's
+# What a move leaves; and whether `literal` and door 4 are the library's
 from course_utils.encodings.functional import offset_matrix, shaw_scores, shaw_values, t5_bucket
 
 q, table = torch.randn(12, 16), torch.randn(9, 16)
@@ -624,21 +617,6 @@ by_seed = {  # the lower of two shares, where it was trained and 50 positions on
 }
 passed = {name: sum(right >= 0.98 for right in rights) for name, rights in by_seed.items()}
 halves_of_shaw = list(SCHEMES)[:2]
-in_scores, in_sum = (passed[half] for half in halves_of_shaw)
-guess.reveal(
-    "about as often"
-    if abs(in_scores - in_sum) < 5
-    else "the vectors in the scores"
-    if in_scores > in_sum
-    else "the vectors in the sum"
-)
-print("Two layers, 98 % right in so many seeds, by learning rate:")
-for name in ("both", *halves_of_shaw, "numbers"):
-    slower = rows_of(SCHEMES[name], rate=0.003, **two)[["accuracy", "moved"]].min(axis=1)
-    at_rates = [f"0.01: {passed[name]} of {len(by_seed[name])}"]
-    if len(slower):
-        at_rates.append(f"0.003: {(slower >= 0.98).sum()} of {len(slower)}")
-    print(f"  {name.replace('$', ''):25}", ";  ".join(at_rates))
 color = plots.identity("shaw").colour
 nothing = by_seed["no encoding"]
 fig, axes = plt.subplots(1, 2, figsize=(9.5, 3.4), sharey=True)
@@ -667,14 +645,37 @@ plots.show(
 )
 
 # %% [markdown]
-# **Look:** at this rate most seeds with the vectors in the sum alone, $a^V$, name place 3, moved or
-# not; with those in the scores, $a^K$, few do. At a third of the rate both do, in 5 of 5 seeds. So
-# a training that fails says little of what a scheme cannot do.
+# The vectors in the sum do, and those in the scores rarely. Is it the scheme? Change what
+# has nothing to do with offsets: the learning rate, 0.01 so far.
+
+# %%
+guess = widgets.predict(
+    "At a learning rate of 0.003: in how many of 5 seeds do the vectors in the scores alone name "
+    "place 3, 98 % right?",
+    ["none", "1 or 2", "3 or 4", "all 5"],
+)
+
+# %% tags=["plumbing"]
+# The answer, and other schemes with two layers
+slower = {
+    name: rows_of(encoding, rate=0.003, **two)[["accuracy", "moved"]].min(axis=1)
+    for name, encoding in SCHEMES.items()
+}
+of_scores = int((slower[halves_of_shaw[0]] >= 0.98).sum())
+guess.reveal(["none", "1 or 2", "1 or 2", "3 or 4", "3 or 4", "all 5"][of_scores])
+print("Two layers, seeds with 98 %, at a rate of 0.01 and of 0.003:")
+for name, rights in slower.items():
+    usual = f"{passed[name]} of {len(by_seed[name])}"
+    slow = f"{(rights >= 0.98).sum()} of {len(rights)}" if len(rights) else "not run"
+    print(f"  {name.replace('$', ''):24} {usual:9} {slow}")
+
+# %% [markdown]
+# **Look:** all five. Two layers of plain numbers do as well. So it took no vector: it took a second
+# layer, and a smaller rate. A training that fails says little of what a scheme cannot do.
 #
-# What can the sum do? With equal weights, token 0 gets $a^V_0$, token 1 the mean of $a^V_0$ and
-# $a^V_{-1}$, and so on. So layer 1 can write into each token its place, and layer 2 can read it.
-# There are other ways: one layer of Shaw's, with four heads, learns place 3 in 6,000 slower steps
-# ([up the ladder](closer/04_up_the_ladder.ipynb)).
+# How can a second layer help? With equal weights, token 0 gets $a^V_0$, token 1 the mean of $a^V_0$
+# and $a^V_{-1}$, and so on. So layer 1 can write into each token its place, and layer 2 can read
+# it. (More runs: [up the ladder](closer/04_up_the_ladder.ipynb).)
 #
 # ## The price
 #
@@ -853,7 +854,7 @@ myths.settle(
 # - A number or a vector (Shaw) for each offset tells it, wherever the text stands.
 # - It names the text's edge, too: place 0 is the farthest key (at the length of the training).
 # - From there slopes climb on paper: two name place 1, three 2, four 3.
-# - Our trainings did not climb to place 3. Two layers of Shaw's vectors reach it, in 3 of 3 seeds.
+# - One layer did not learn place 3 here. Two do, with numbers or vectors (rate 0.003, 5 seeds).
 # - An offset belongs to a query and a key: $n^2$ scores, though only $2n - 1$ offsets differ.
 #
 # **Read next:** Shaw et al. 2018, arXiv 1803.02155; Raffel et al. 2019, 1910.10683.
