@@ -23,6 +23,11 @@ TOP_IS_LATER = (
     "A head likes a key best that is later than the query, and hidden. Earlier keys have offsets "
     "−1, −2, … Where is its top?"
 )
+NO_NUMBER = "nan or inf. Where do you divide, or take a log or root?"
+OF_A_COMPARISON = (
+    "a comparison of offsets is true or false, not a number of points. What should a key cost "
+    "where it is true? Which function of torch chooses for each offset?"
+)
 SHARP = 0.98  # of equal scores: above it a head hardly leaves its key to queries and keys
 TIE = 1e-6  # a difference of two weights that is none
 SAME_OUTPUT = 1e-5  # a difference of two outputs below which they are the same
@@ -33,8 +38,12 @@ PRINTABLE = (32, 127)  # bytes of texts made up to see what a model does with ot
 Price = type[PositionalEncoding] | PositionalEncoding  # or one that was trained
 
 
+class Unusable(ValueError):
+    """What is asked about a price that no model should be trained with."""
+
+
 def usable(price: type[PositionalEncoding], drawn: bool = True) -> type[PositionalEncoding]:
-    """The price; raises ValueError if a model could not add it to its scores.
+    """The price; raises Unusable if a model could not add it to its scores.
 
     This is for answers of whole numbers and of another shape, which fail late and deep inside, and
     for those that add nothing or do something else, which do not fail. A price that is ``drawn``
@@ -44,7 +53,7 @@ def usable(price: type[PositionalEncoding], drawn: bool = True) -> type[Position
     encoding = price(64, 4).requires_grad_(False)
     others = [door for door in encoding.doors if door != "bias"]
     if others:
-        raise ValueError(
+        raise Unusable(
             f"this class has a method {others[0]}, which opens another door. Which door does a "
             "price on distance open, and which methods does it need for that?"
         )
@@ -52,7 +61,7 @@ def usable(price: type[PositionalEncoding], drawn: bool = True) -> type[Position
         if price.bias is PositionalEncoding.bias:
             names = _new_methods(price)
             has = f" It has a method {names[0]}." if names else ""
-            raise ValueError(
+            raise Unusable(
                 f"this class adds nothing to the scores.{has} Is its method called bias_by_offset?"
             )
         return price
@@ -62,61 +71,69 @@ def usable(price: type[PositionalEncoding], drawn: bool = True) -> type[Position
     except ValueError as error:
         if "expected sequence" not in str(error):
             raise
-        raise ValueError(f"{numbers} must have four numbers each, one a head: {error}") from error
+        raise Unusable(f"{numbers} must have four numbers each, one a head: {error}") from error
     except RuntimeError as error:
         if "is ambiguous" in str(error):
-            raise ValueError(
+            raise Unusable(
                 "`if` asks for one answer, and there is one for each of n offsets. Which function "
                 "of torch chooses for each?"
             ) from error
         if "bool tensor" in str(error):
-            raise ValueError(
-                "a comparison of offsets is true or false, not a number of points. What should a "
-                "key cost where it is true? Which function of torch chooses for each offset?"
-            ) from error
+            raise Unusable(OF_A_COMPARISON) from error
         if "must match" not in str(error):
             raise
-        raise ValueError(
+        raise Unusable(
             f"shapes do not fit: {error}. distance is (n,), and numbers of four heads are (4,): "
             "write numbers[:, None] * distance"
         ) from error
     except IndexError as error:
         if "shape of the mask" in str(error):
-            raise ValueError(
+            raise Unusable(
                 f"a condition on n offsets picks among n, but {error}. A price is (heads, n): "
                 "which of its two axes has the offsets, and what stands before it in the brackets?"
             ) from error
         if "too many indices" not in str(error):
             raise
-        raise ValueError(f"{numbers} must have four numbers each: {error}") from error
+        raise Unusable(f"{numbers} must have four numbers each: {error}") from error
     except TypeError as error:
         if "tuple" not in str(error) and "list" not in str(error):
             raise
-        raise ValueError(
+        raise Unusable(
             f"a tuple is no tensor: {error}. Make one of your numbers"
             f"{', as of the slopes' if drawn else ''}"
         ) from error
     if bias is None:
-        raise ValueError("bias_by_offset returns None. Is a `return` missing?")
+        raise Unusable("bias_by_offset returns None. Is a `return` missing?")
     if not isinstance(bias, Tensor):
         kind = type(bias).__name__
-        raise ValueError(f"a price must be a torch tensor, got {kind}: write torch in place of np")
+        raise Unusable(f"a price must be a torch tensor, got {kind}: write torch in place of np")
+    if bias.dtype == torch.bool:
+        raise Unusable(OF_A_COMPARISON)
     if not bias.is_floating_point():
-        raise ValueError(f"a price must be of floats, got {bias.dtype}: write 2.0 in place of 2")
+        raise Unusable(f"a price must be of floats, got {bias.dtype}: write 2.0 in place of 2")
     if bias.ndim == 2 and len(bias) != 4:
-        raise ValueError(
+        raise Unusable(
             f"a price must be (4, n), a row for each head, got {len(bias)} rows. How many "
             f"{'peaks and slopes' if drawn else 'heads'} are there?"
         )
     if bias.shape != (4, len(offsets)):
-        raise ValueError(f"of n offsets a price must be (4, n), got {(*bias.shape,)} of n = 7")
-    if drawn and (slip := _slip_of_sign(encoding) or _slip_of_peak(encoding)):
-        raise ValueError(slip)
+        raise Unusable(f"of n offsets a price must be (4, n), got {(*bias.shape,)} of n = 7")
+    if drawn and (slip := _no_number(price_by_distance(encoding)) or _slip(encoding)):
+        raise Unusable(slip)
     if drawn and _top_is_later(encoding):
-        raise ValueError(TOP_IS_LATER)
+        raise Unusable(TOP_IS_LATER)
     if drawn and heads_nailed_down(encoding) == len(bias):
-        raise ValueError(f"each head puts all its weight on one key. {_why_none_attends(encoding)}")
+        raise Unusable(f"each head puts all its weight on one key. {_why_none_attends(encoding)}")
     return price
+
+
+def refusal(price: type[PositionalEncoding]) -> str:
+    """What to print of a price that ``usable`` refuses, or ""."""
+    try:
+        usable(price)
+    except Unusable as error:
+        return f"… Not yet: {error}"
+    return ""
 
 
 def _new_methods(price: Price) -> list[str]:
@@ -144,14 +161,17 @@ def _why_none_attends(price: Price) -> str:
 def told_apart(price: type[PositionalEncoding]) -> str:
     """Whether an unmasked model tells a sentence of three words from its mirror by this price.
 
-    Where it does not, what the price adds to both neighbours of a word, and a question. Raises
-    ValueError as ``usable`` does.
+    Where it does not, what the price adds to both neighbours of a word, and a question; or the
+    question of ``usable``.
     """
-    encoding = usable(price, drawn=False)(32, 4)
+    try:
+        encoding = usable(price, drawn=False)(32, 4)
+    except Unusable as error:
+        return f"… Not yet: {error}"
     offsets = torch.tensor([-2, -1, 0, 1, 2])
     bias = encoding.bias_by_offset(offsets.clone())
     if bias is None or bias.isnan().any() or (bias == math.inf).any():
-        return "… Not yet. Some numbers are nan or inf. Where do you divide, or take a log or root?"
+        return f"… Not yet. Some numbers are {NO_NUMBER}"
     with torch.random.fork_rng(), torch.no_grad():
         torch.manual_seed(0)
         model = TinyTransformer(4, encoding, d_model=32, n_layers=2, n_heads=4, causal=False)
@@ -196,7 +216,19 @@ def told_apart(price: type[PositionalEncoding]) -> str:
         return f"✓ Told apart, by hiding earlier keys and a word's own. {added}"
     if hidden[:2].all():
         return f"✓ Told apart, by hiding earlier keys: a word sees its own and later ones. {added}"
-    return f"✓ Told apart. {added}"
+    return f"✓ Told apart. {added}{_cheaper_side(bias)}"
+
+
+def _cheaper_side(bias: Float[Tensor, "heads 5"]) -> str:
+    """That a head adds more to a neighbour than to the own key, which it may; or ""."""
+    for side, at in (("before", 1), ("after", 3)):
+        more = bias[:, at] > bias[:, 2] + TIE
+        if more.any() and bias[:, 2].isfinite().all():
+            return (
+                f" Head {int(more.int().argmax()) + 1} adds more to the key {side} than to a "
+                "word's own. A side may be cheaper: no key gains by being far."
+            )
+    return ""
 
 
 def _both_sides(bias: Float[Tensor, "heads 5"]) -> str:
@@ -288,10 +320,36 @@ def price_by_distance(price: Price, keys: int = READ) -> Float[Tensor, "heads ke
     return bias.expand(1, 4, 1, keys)[0, :, 0].flip(-1)
 
 
+def _no_number(bias: Float[Tensor, "heads keys"]) -> str:
+    """A question about a price that is nan, or pays without end, or ""."""
+    if bias.isnan().any() or (bias == math.inf).any():
+        return f"Some numbers are no finite price: {NO_NUMBER}"
+    return ""
+
+
+def _slip(price: Price) -> str:
+    """A question about a sign, a peak that is missed, or a price that rises far away, or ""."""
+    return _slip_of_sign(price) or _slip_of_peak(price) or _rises_far_away(price)
+
+
+def _rises_far_away(price: Price) -> str:
+    """A question about a head that adds most to the farthest key of all, or ""."""
+    bias = price_by_distance(price)
+    far = bias[:, -1]
+    rises = (far >= bias.amax(-1) - TIE) & (far > bias[:, :TRAINED].amax(-1) + TIE)
+    if not rises.any():
+        return ""
+    head = int(rises.int().argmax())
+    return (
+        f"Head {head + 1} adds {_as_text(bias[head, 1])} to the key 1 back and "
+        f"{_as_text(far[head])} to the one {READ - 1} back. Is that a price, or a reward?"
+    )
+
+
 def _not_finite(bias: Float[Tensor, "heads keys"]) -> str:
     """A question about a price that is no number, or endless for the own key, or ""."""
-    if bias.isnan().any() or (bias == math.inf).any():
-        return "Some numbers are no finite price: nan or inf. Where do you divide, or take a root?"
+    if slip := _no_number(bias):
+        return slip
     if (bias[:, 0] == -math.inf).any():
         return FORBIDS_ITS_OWN
     return ""
@@ -361,10 +419,12 @@ def _slip_of_peak(price: Price) -> str:
                 f"{bias[head, top]:g}, and {bias[head, wanted]:g} at its peak. What should a key "
                 f"cost that is {side} than the peak? (Offsets of earlier keys are −1, −2, …)"
             )
-    if (bias.argmax(-1) == 0).all() and (bias[:, 0] > TIE).any():
+    head = int(bias[:, 0].abs().argmax())
+    moved = bias[head, 0] > TIE or (bias[head, 0] < -TIE and not _top_is_later(price))
+    if moved and (bias.argmax(-1) == 0).all():
         return (
-            f"At distance 0 a head adds {bias[:, 0].max():g}, and less at all others. A softmax "
-            "drops what all keys share. Has the top moved off the own key?"
+            f"At distance 0 head {head + 1} adds {_as_text(bias[head, 0])}, and no more at any "
+            "other. A softmax drops what all keys share. Has the top moved off the own key?"
         )
     return ""
 
