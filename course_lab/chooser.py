@@ -81,7 +81,7 @@ class Default(NamedTuple):
 DEFAULTS = {
     "A language model": Default(
         "rope",
-        "RoPE; cut longer texts. To read farther, stretch; large models train on, too (lesson 08).",
+        "RoPE; cut longer texts. To read farther, stretch; large models train on, too.",
         {"texts": MAY_CUT, "attention": PLAIN},
     ),
     "An encoder of texts": Default(

@@ -495,8 +495,8 @@ print(f"in rows 256–511 no hand passes: {pass_unseen.count(0)} of {DRAWS} draw
 # ## Does the model read them?
 #
 # Hold one hand still, at its mean in the rows that a text reads. How far does the encoder's output,
-# one vector for a text, then move? We fit the hands to all rows now. (The slowest, which failed,
-# gets a period of 575.)
+# one vector for a text, then move? (It was tuned on texts cut at 128 tokens.) We fit the hands to
+# all rows now. The slowest, which failed, gets a period of 575.
 
 # %% tags=["plumbing", "picture"]
 # The answer to the lesson's question in one picture
@@ -564,7 +564,7 @@ plots.show(
 # %% [markdown]
 # **Look:** nobody wrote a ladder of speeds. In ten directions one came out: four hands, each
 # about three times as slow as the last, and an arc. Of these the fast ones move its vector most in
-# 20 tokens, where what lies outside them counts more still. In 126 tokens, about as long as in its
+# 20 tokens, where what lies outside them counts more still. In 126 tokens, as long as in its
 # tuning, the arc is still a knot: nothing is lost. In 480 it moves most.
 #
 # ## Exercises

@@ -6,7 +6,7 @@
 #       format_name: percent
 #   order_matters:
 #     edition: 2
-#     lines: [1, 3]
+#     lines: [1, 5]
 # ---
 
 # %% [markdown]
@@ -103,8 +103,8 @@ plots.show(
 #
 # ## What adding costs
 #
-# But why turn? Before, something was *added*: to the word at position $p$ a vector $E_p$, in 2017
-# lesson 02's sines and cosines (the vectors $E$ below). In the first layer a score has four parts:
+# But why turn? Before, a vector $E_p$ was *added* to the word at position $p$, in 2017 lesson 02's
+# sines and cosines. In the first layer a score has lesson 00's four parts:
 #
 # $$(x + E_p)\cdot(x' + E_r) = x\cdot x' + x\cdot E_r + E_p\cdot x' + E_p\cdot E_r$$
 #
@@ -291,7 +291,6 @@ def turned(x, positions):
 
 # %% [markdown]
 # Hugging Face's Llama pairs feature $m$ with $m + d/2$, so that halves of a vector trade places.
-# (GPT-NeoX does so in the first quarter of a head; the rest never turns.)
 
 
 # %%
@@ -706,7 +705,9 @@ myths.settle(
 # ## In five lines
 #
 # - Turned by position, query and key see in their dot product only the offset.
-# - A score by distance is a sum of waves. Past the distances it was fitted to they go on.
+# - A turn is made once a token, not for each query and key.
+# - A score by distance is a sum of waves.
+# - Past the distances it was fitted to they go on.
 # - In short texts SmolLM2 hardly used slow pairs' turns.
 #
 # **Read next:** Su et al. 2021, arXiv 2104.09864, section 3; Barbero et al. 2024, arXiv 2410.06205.

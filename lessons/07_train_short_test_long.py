@@ -219,8 +219,8 @@ def outcome(name, n=2048):
 # *Scores, by position:* `alibi` a straight price; `kerple` a learned logarithm;
 # `sandwich` a sum of cosines; `t5` a number for each range of offsets; `fire` a network.
 #
-# *Scores, by word too:* `shaw` learned vectors; `transformer_xl` waves; `deberta` a table that
-# query and key ask; `cope` counts keys that matter.
+# *Scores, by word too:* `shaw` learned vectors (door 4, too); `transformer_xl` waves; `deberta` a
+# table both ask; `cope` counts keys that matter.
 #
 # </details>
 

@@ -36,7 +36,7 @@ device = course_lab.start(
 # %% [markdown]
 # ## A leak
 #
-# So far a model was handed its positions: vectors, angles, prices. Does it need them? Ask one that
+# So far most models got positions: vectors, angles, prices. Does one need them? Ask one that
 # got none, on a *blank page*: all is equal there but the place.
 #
 # A convolution does the same to each pixel: it looks at the 3 × 3 pixels around it. Six layers

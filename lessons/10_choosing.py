@@ -42,7 +42,7 @@ device = course_lab.start(
 from course_lab import widgets
 
 guess = widgets.predict(
-    "Texts 16 times as long as in training: where does RoPE stand?",
+    "Do you remember lesson 07? Texts 16 times as long as in training: where does RoPE stand?",
     ["among the first five", "in the middle", "among the last five"],
 )
 
@@ -466,7 +466,7 @@ explorers.chooser(reads="both ways", texts="16 times as long", attention="plain"
 
 # %%
 guess = widgets.predict(
-    "After 1,200 steps at 64 bytes: whose loss is lower there?",
+    "Do you remember lesson 06? After 1,200 steps at 64 bytes: whose loss is lower there?",
     ["steep's, by more than 0.1", "they are within 0.1", "RoPE's, by more than 0.1"],
 )
 
@@ -808,14 +808,12 @@ myths.settle(
 # %% [markdown]
 # ## In five lines
 #
-# 64 bytes, 1,200 steps, plain kernel unless named:
-#
-# - A language model: RoPE; cut longer texts. To read farther, stretch; large models train on,
-#   too (lesson 08). In any kernel: DeBERTa, 0.03 lower.
+# - A language model (ours: 64 bytes, 1,200 steps, plain kernel): RoPE; cut longer texts. To read
+#   farther, stretch; large models train on, too. In any kernel: DeBERTa, 0.03 lower.
 # - Long texts uncut: ALiBi, at 64 bytes 1.40 against RoPE's 1.25. At 1024 cut RoPE and ALiBi with
 #   steeper slopes were clearly lower.
-# - Uncut, where a kernel takes a bias: Sandwich, T5, again behind these two. In any:
-#   Transformer-XL, DeBERTa.
+# - Uncut, where a kernel takes a bias: Sandwich, T5, behind these two (and lesson 06's tents). In
+#   any: Transformer-XL, DeBERTa.
 # - An encoder: RoPE, of three tried; two hardly learned. In any kernel:
 #   Transformer-XL, clearly lower.
 # - Not measured: large models, images. [Two texts](closer/10_two_texts.ipynb).

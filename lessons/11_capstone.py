@@ -408,7 +408,7 @@ for letter, (reading, label) in READINGS.items():
 # the faults that training hid, and E's among more texts.
 
 # %% [markdown]
-# Such mistakes in public (in the training of D's second thread the loss did show it):
+# Such mistakes in public. (In the second thread of D's row, a training, the loss did show it.)
 
 # %% tags=["plumbing"]
 # The files of the six: what was meant, what was written, and where it was seen
@@ -748,7 +748,10 @@ fig.suptitle(
 places = ", ".join(f"{name} {at_64.loc[name, 'mean']:.2f} and {rise(name)}" for name in at_64.index)
 kinds = ", ".join(f"{name} {'sound' if sound_names[name] else 'not sound'}" for name in rings)
 kinds += "" if is_changed else "; nobody changed mine"
-print(f"of {len(others)} others, {n_better} beat none at 64, by an interval without 0")
+print(
+    f"of {len(others)} others (without roots, here also without floater), {n_better} beat none at "
+    "64, by an interval without 0"
+)
 plots.show(
     fig,
     f"A row for each encoding, rings for mine and peek ({kinds}; all others are sound): its loss "

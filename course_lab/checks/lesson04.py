@@ -200,6 +200,12 @@ def _clipped_on_one_side(q: Tensor, table: Tensor) -> Tensor:
     return (q @ table.T)[queries, _offsets(len(q)).clamp(max=k) + k]
 
 
+def _rows_numbered_by_floats(q: Tensor, table: Tensor) -> Tensor:
+    n, k = len(q), (len(table) - 1) / 2
+    offsets = (torch.arange(n) - torch.arange(n)[:, None]).clamp(-k, k)
+    return (q @ table.T).gather(1, offsets + k)
+
+
 def _with_offsets_of_twelve_tokens(q: Tensor, table: Tensor) -> Tensor:
     k = len(table) // 2
     return (q @ table.T).gather(1, _offsets(12).clamp(-k, k) + k)
@@ -381,6 +387,12 @@ check_shaw = _PlainCheck(
             "these are the words' own products",
             "What does `literal` multiply a query with?",
             lambda q, table: q @ q.T,
+        ),
+        Mistake(
+            "rows are numbered by floats",
+            "(len(table) - 1) / 2 is 2.0 for five rows. Which division gives a whole number?",
+            _rows_numbered_by_floats,
+            raises=r"dtype int32/int64 for index|indices must be long, int|only integer tensors",
         ),
         Mistake(
             "the offsets are those of another text",
