@@ -20,7 +20,7 @@
 # - say what happens past the last row;
 # - judge a rotation that was fitted to a table, by rows it has not seen, and let it run on.
 #
-# **Time:** {minutes}. Allow some ten minutes more.
+# **Time:** {minutes}. Allow ten minutes more of each.
 # **Builds on:** gradient descent; complex numbers as arrows that turn. Lesson 02's hands help.
 # **Doors:** 1, token embeddings. **Beyond:** closer looks at
 # [rows in training](closer/03_rows_in_training.ipynb) and
@@ -231,8 +231,7 @@ stayed = (tables["fill in"][1] == tables["fill in"][0]).all(dim=1).nonzero()
 print(f"{len(stayed)} rows have not moved at all: {stayed.min()} to {stayed.max()}")
 
 # %% [markdown]
-# A row that no text reads gets no gradient, and stays as random as it was. (A weight decay, which
-# we do not use, would shrink it.)
+# A row that no text reads gets no gradient, and stays as random as it was.
 #
 # ## Past the end
 #
@@ -461,8 +460,8 @@ plots.show(fig, f"Each hand's worst miss in rows 256 to 511, fastest first: {des
 
 # %% [markdown]
 # **Look:** C is the real table: four of its hands pass. E is the planted clock. Three turns ahead
-# C's forecasts are lost: its hands do not keep the speeds of rows 1 to 255. (They speed up and slow
-# down *together*: [closer look](closer/03_past_the_end.ipynb).)
+# C's forecasts of hands 0 to 2 are lost: they do not keep the speeds of rows 1 to 255. (They speed
+# up and slow down *together*: [closer look](closer/03_past_the_end.ipynb).)
 #
 # ## Seen and unseen
 #
@@ -496,7 +495,7 @@ print(f"in rows 256–511 no hand passes: {pass_unseen.count(0)} of {DRAWS} draw
 #
 # Hold one hand still, at its mean in the rows that a text reads. How far does the encoder's output,
 # one vector for a text, then move? (It was tuned on texts cut at 128 tokens.) We fit the hands to
-# all rows now. The slowest, which failed, gets a period of 575.
+# all rows now. The slowest, which failed at 255, gets a period of 575.
 
 # %% tags=["plumbing", "picture"]
 # The answer to the lesson's question in one picture
@@ -608,10 +607,10 @@ if check_carry_on.verdict(carry_on).kind == "right":
             ax.plot(
                 middle, cosines.unfold(0, 12, 1).mean(-1), color=color, alpha=alpha, linewidth=2
             )
-            first, far, every = cosines[:10].mean(), cosines[125:225].mean(), cosines.mean()
+            first, far, every = cosines[:10].mean(), cosines[125:211].mean(), cosines.mean()
             print(
                 f"known rows 1 to {known}, {way:10}: mean cosine {first:.2f} in the first 10 rows, "
-                f"{far:.2f} in 126 to 225 ahead, {every:.2f} in all"
+                f"{far:.2f} in 126 to 211 ahead, {every:.2f} in all"
             )
     for place, text, color in (
         ((267, 0.95), "your clock", "C0"),
@@ -635,7 +634,7 @@ if check_carry_on.verdict(carry_on).kind == "right":
 # <details><summary>Look, once right</summary>
 #
 # The clock is right at first. Its hands turn unevenly, so it gets out of step. How far depends on
-# the cut: 126 to 225 rows past row 255 it is worse than one row repeated, as far past row 300
+# the cut: 126 to 211 rows past row 255 it is worse than one row repeated, as far past row 300
 # better.
 #
 # </details>
@@ -828,13 +827,13 @@ myths.settle(
 # %% [markdown]
 # ## In five lines
 #
-# - A learned table is $L \cdot D$ weights; a row never read learns nothing.
+# - A learned table has $L \cdot D$ weights; unread rows learn nothing.
 # - The task decides: rows in order, or all alike but one.
 # - Past the end every way but an error guesses.
 # - Any fitted rotation has hands. In ten random walks all pass seen rows, none unseen. Most
 #   hands of slow enough curves pass unseen ones.
-# - In one encoder's table four of five, fitted to rows 1 to 255, pass later rows: a ladder nobody
-#   wrote. In 480 tokens the fifth moves the vector most.
+# - In one encoder's table four of five (of ten directions, rows 1 to 255) pass later rows: a ladder
+#   nobody wrote. In 480 tokens the fifth moves the vector most.
 #
 # **Read next:** Wang and Chen 2020, arXiv 2010.04903; Shinn 2023,
 # *Phantom oscillations in principal component analysis*.

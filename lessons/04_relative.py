@@ -222,7 +222,7 @@ def worst(row, task, column):
 
 
 of_numbers = {
-    "accuracy": [min(right for _, right in trained[task]) for task in TASKS],
+    "accuracy": [min(share(model, task) for model, _ in trained[task]) for task in TASKS],
     "moved": [min(share(model, task, start=50) for model, _ in trained[task]) for task in TASKS],
 }
 grids = {
@@ -397,14 +397,13 @@ from course_lab.straight_heads import best_readout, keys_asked, share_right, str
 
 texts = torch.randint(5, (1000, 9))
 silence = torch.zeros(1000, 9, 5, dtype=torch.float64)
-noise = torch.randn(1000, 9, 5, dtype=torch.float64) / 10_000  # errors of the heads' outputs
 
 
-def answered(slopes, place, factors=None, texts=texts, errors=silence):
+def answered(slopes, place, factors=None):
     """The factors, by least squares if they are not given, and the share of right answers."""
     weights, keys = straight_weights(slopes, 9), keys_asked(place, 9)
     factors = best_readout(weights, keys) if factors is None else torch.tensor(factors).double()
-    return factors, share_right(weights, factors, keys, texts, errors)
+    return factors, share_right(weights, factors, keys, texts, silence)
 
 
 halves = [half / 2 for half in range(1, 13)]  # slopes 0.5, 1 … 6
@@ -436,17 +435,15 @@ print(f"place 2, slopes 2 and 1: least squares {by_squares:.2f} right, factor �
 print(f"the best of {len(pairs)} pairs of slopes: {max(pairs.values()):.2f}")
 RUNGS = {1: (2, 1), 2: (3, 2, 1), 3: (5, 3.5, 2.5, 1.5)}
 OTHERS = (5.5, 3, 2, 1)  # for place 3, too
-best = {}  # by place, the share right with the factors of least squares
-print("by least squares                     largest factor   right   with errors of 1 in 10,000")
+print("by least squares                     largest factor   right")
 for place, slopes in (*RUNGS.items(), (3, OTHERS)):
     factors, right = answered(slopes, place)
-    _, disturbed = answered(slopes, place, errors=noise)
-    best.setdefault(place, right)
     label = f"place {place}, slopes {', '.join(f'{slope:g}' for slope in slopes)}"
-    print(f"{label:36} {factors.abs().max():14,.0f}   {right:.2f}    {disturbed:.2f}")
+    print(f"{label:36} {factors.abs().max():14,.0f}   {right:.2f}")
 
 # %% [markdown]
-# **Look:** a third head. Places are a **ladder**: here each rung takes a slope more.
+# **Look:** a third head. Places are a **ladder**: for a readout that adds up, each rung takes a
+# slope more here.
 #
 # With slopes 2 and 1 least squares names place 1. By hand, a factor near −2 empties key 1, but then
 # key 0's token is never named.
@@ -454,64 +451,25 @@ for place, slopes in (*RUNGS.items(), (3, OTHERS)):
 # Does training climb? One layer is given the slopes, and learns all else.
 
 # %% tags=["plumbing"]
-# Slopes that are given, and what training makes of them
-from course_lab.straight_heads import counted
-
-
-def shares_right(encoding, **setting):
-    """The shares of right answers, one a seed."""
-    return rows_of(encoding, **setting)["accuracy"].to_numpy()
-
-
-many_texts = torch.randint(5, (30_000, 9), generator=torch.Generator().manual_seed(0))
-counting = {place: counted(keys_asked(place, 9), many_texts) for place in RUNGS}
-ROWS_OF_DOTS = (  # place, steps, the slopes given
+# Slopes that are given, and what training makes of them (recorded)
+print("slopes given, all else learned: 98 % right, and the lowest and highest share")
+for place, steps, encoding in (
     (1, 1500, "given slopes"),
-    (2, 1500, "given slopes"),
     (2, 5000, "given slopes"),
     (3, 5000, "given slopes"),
     (3, 5000, "other given slopes"),
-)
-FIT = {"color": "C2", "linewidth": 5, "alpha": 0.45, "clip_on": False, "zorder": 0}
-fig, ax = plt.subplots(figsize=(8.2, 3.8))
-described, ticks = [], {}
-for row, (place, steps, encoding) in enumerate(ROWS_OF_DOTS):
-    right = shares_right(encoding, heads=place + 1, task=f"place {place}", steps=steps)
+):
+    rights = rows_of(encoding, heads=place + 1, task=f"place {place}", steps=steps)["accuracy"]
     slopes = OTHERS if encoding.startswith("other") else RUNGS[place]
-    height = row + 0.5 * place
-    spread = height + torch.linspace(-0.3, 0.3, len(right))
-    ax.plot(right, spread, "o", color=NUMBERS, markersize=5, clip_on=False)
-    ax.plot([answered(slopes, place)[1]] * 2, [height - 0.45, height + 0.45], **FIT)
-    ax.plot([counting[place]] * 2, [height - 0.45, height + 0.45], "--", color="0.5")
-    name = f"place {place}"
-    if place == 3:  # of which two sets are compared
-        name += f", slopes {', '.join(f'{slope:g}' for slope in slopes)}"
-    again = any(tick.startswith(name) for tick in ticks.values())
-    ticks[height] = f"{steps:,} steps" if again else f"{name}\n{steps:,} steps"
-    shares = ", ".join(f"{share:.2f}" for share in sorted(right))
-    described.append(f"{name}, {steps:,} steps {shares}")
-middle = list(ticks)[0]
-ax.text(0.99, middle, "least squares ", color="C2", fontsize=9.5, va="center", ha="right")
-commonest = " always the commonest\n earlier token"
-ax.text(counting[1], middle, commonest, color="0.35", fontsize=9.5, va="center")
-ax.set_yticks(list(ticks), list(ticks.values()))
-ax.set(ylim=(max(ticks) + 0.6, -0.1), xlim=(0.4, 1.01))
-ax.set_xlabel("right answers after training, a dot a seed")
-ax.set_title("Training climbs two rungs and misses place 3")
-plots.show(
-    fig,
-    f"Right answers with given slopes, a dot a seed: {'; '.join(described)}. Green bars, by least "
-    "squares: "
-    + ", ".join(f"place {place} {right:.2f}" for place, right in best.items())
-    + ". Dashed, always the commonest earlier token: "
-    + ", ".join(f"{right:.2f}" for right in counting.values())
-    + ".",
-)
+    label = f"place {place}, slopes {', '.join(f'{slope:g}' for slope in slopes)}"
+    print(
+        f"{label:36} {steps:,} steps   {(rights >= 0.98).sum()} of {len(rights)} seeds   "
+        f"{rights.min():.2f} to {rights.max():.2f}"
+    )
 
 # %% [markdown]
-# **Look:** place 1 is named in 1,500 steps, place 2 in 5,000, in most seeds, place 3 in none. Are
-# the factors too large? With 5, 3.5, 2.5 and 1.5 small errors spoil the answer. But 5.5, 3, 2 and 1
-# bear them, and failed as well. So the cause is not known.
+# **Look:** it climbs two rungs and misses place 3. Why, is not known ([up the
+# ladder](closer/04_up_the_ladder.ipynb) tries errors and more steps).
 #
 # **Exercise 1 ★★ Single out.** Take the *last* query of n. Each head's weight times its factor,
 # added up, is to be 1 at key $H - 1$, with $H$ heads, and 0 at each key before it. Later keys are
@@ -645,8 +603,7 @@ plots.show(
 )
 
 # %% [markdown]
-# The vectors in the sum do, and those in the scores rarely. Is it the scheme? Change what
-# has nothing to do with offsets: the learning rate, 0.01 so far.
+# The vectors in the sum do, and those in the scores rarely. The learning rate was 0.01 so far.
 
 # %%
 guess = widgets.predict(
@@ -671,12 +628,12 @@ for name, rights in slower.items():
 
 # %% [markdown]
 # **Look:** all five, and two layers of plain numbers as well. A training that fails says little of
-# what a scheme cannot do. (One layer of Shaw's, with four heads, gets there in 6,000 steps at this
-# rate, one of numbers does not: [up the ladder](closer/04_up_the_ladder.ipynb).)
+# what a scheme cannot do. (One layer of Shaw's takes four heads and 6,000 steps: [up the
+# ladder](closer/04_up_the_ladder.ipynb).)
 #
-# How can a second layer help Shaw's? With equal weights, token 0 gets $a^V_0$, token 1 the mean of
-# $a^V_0$ and $a^V_{-1}$, and so on. So layer 1 can write into each token its place, and layer 2 can
-# read it.
+# How can a second layer help? With $a^V$ and equal weights, token 0 gets $a^V_0$, token 1 the mean
+# of $a^V_0$ and $a^V_{-1}$, and so on. So layer 1 can write into each token its place, and layer 2
+# can read it. (Into the others we did not look.)
 #
 # ## The price
 #
@@ -833,7 +790,7 @@ myths = Myths(
 # The verdict
 from course_utils.encodings import Shaw
 
-clipped = shares_right("shaw, k = 2", layers=2, heads=2)
+clipped = rows_of("shaw, k = 2", layers=2, heads=2)["accuracy"].to_numpy()
 one_layer = TinyTransformer(
     5, partial(Shaw, max_distance=2), d_model=32, n_layers=1, n_heads=2
 ).double()
@@ -854,7 +811,7 @@ myths.settle(
 #
 # - A number or a vector (Shaw) for each offset tells it, wherever the text stands.
 # - It names the text's edge, too: place 0 is the farthest key (at the length of the training).
-# - From there slopes climb on paper: two name place 1, three 2, four 3.
+# - From there slopes climb on paper, added up: two name place 1, three 2, four 3.
 # - Trained shortly, one layer missed place 3. Two learn it, by numbers or vectors (rate 0.003).
 # - An offset belongs to a query and a key: $n^2$ scores, though only $2n - 1$ offsets differ.
 #

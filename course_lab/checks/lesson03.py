@@ -897,6 +897,20 @@ def _returns(near: float) -> Answer:
     return answer
 
 
+def _meets_its_start(near: float, after: int | None) -> Answer:
+    """Return an answer that asks for a known arrow, so many rows on or half a turn, at the first.
+
+    The first is that of row 0.
+    """
+
+    def answer(hand: Tensor, period: float, known: int) -> bool:
+        first_asked = round(period / 2) if after is None else after
+        away = (hand[first_asked:known] - hand[0]).abs() / hand[0].abs()
+        return _passes(hand[known:], period) and bool((away < near).any())
+
+    return answer
+
+
 def _within(fits: Callable[[float, int, int], bool]) -> Answer:
     """Return an answer by a rule for period, known rows and all rows."""
     return lambda hand, period, known: (
@@ -978,6 +992,11 @@ check_believable = Check(
             "A hand's arrow may grow while it turns, and one that stands still never leaves its "
             "first point. How could you ask for a whole turn by its angle alone?",
             *[_returns(near) for near in (0.1, 0.2, 0.3, 0.5)],
+            *[
+                _meets_its_start(near, after)
+                for near in (0.1, 0.2, 0.3)
+                for after in (5, 10, 20, None)
+            ],
         ),
         Mistake(
             "steps back and forth are added up",
