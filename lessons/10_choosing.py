@@ -808,8 +808,8 @@ myths.settle(
 # %% [markdown]
 # ## In five lines
 #
-# - A language model (ours: 64 bytes, 1,200 steps, plain kernel): RoPE; cut longer texts. To read
-#   farther, stretch; large models train on, too. In any kernel: DeBERTa, 0.03 lower.
+# - A language model: RoPE; cut longer texts. To read farther, stretch; large models train on, too.
+#   (Ours: 64 bytes, 1,200 steps, plain kernel.) In any kernel: DeBERTa, 0.03 lower.
 # - Long texts uncut: ALiBi, at 64 bytes 1.40 against RoPE's 1.25. At 1024 cut RoPE and ALiBi with
 #   steeper slopes were clearly lower.
 # - Uncut, where a kernel takes a bias: Sandwich, T5, behind these two (and lesson 06's tents). In
