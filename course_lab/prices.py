@@ -2,8 +2,6 @@
 
 import copy
 import math
-from collections.abc import Sequence
-from statistics import fmean
 
 import torch
 from jaxtyping import Float
@@ -429,17 +427,17 @@ def _slip_of_peak(price: Price) -> str:
     return ""
 
 
-def question(price: Price, all_level: bool = False) -> str:
+def question(price: Price, lasts: bool = False) -> str:
     """A question about a price that will not do, or "" where its shape tells of no trouble.
 
-    Where the loss of every trained model is ``all_level`` up to long texts, far keys did no harm.
+    Where the trained model ``lasts`` up to long texts, far keys did no harm.
     """
     bias = price_by_distance(price)
     slip = _not_finite(bias) or _slip_of_sign(price) or _slip_of_peak(price)
     if slip:
         return slip
     weights = bias.softmax(-1)
-    far = "" if all_level else _weight_far_away(weights)
+    far = "" if lasts else _weight_far_away(weights)
     if far:
         return far
     if _top_is_later(price):
@@ -524,9 +522,9 @@ def reads_ahead(model: TinyTransformer) -> bool:
 
 def scored(
     price: Price,
-    losses: Sequence[tuple[float, float]],
-    steep: Sequence[float],
-    models: Sequence[TinyTransformer],
+    losses: tuple[float, float],
+    steep: float,
+    model: TinyTransformer | None,
 ) -> str:
     """What the heads look at, how it trained, and a question where it falls short.
 
@@ -534,9 +532,9 @@ def scored(
 
     Args:
         price: the class, or an encoding of it that was trained.
-        losses: of each seed, at 64 and at 512 bytes, in nats a byte.
-        steep: of the steep lines at 64 bytes, the same seeds; the means are compared.
-        models: of each seed, the trained model.
+        losses: at 64 and at 512 bytes, in nats a byte.
+        steep: of the steep lines at 64 bytes, from the same seed.
+        model: that was trained; None if the losses are those of the steep lines.
     """
     weights = price_by_distance(price).softmax(-1)
     lines = []
@@ -565,7 +563,7 @@ def scored(
             f"{sharp} of {len(weights)} heads {'gives' if sharp == 1 else 'give'} one key over "
             f"{100 * SHARP:.0f} % of the weight if scores are equal: there q · k decides little."
         )
-    if any(reads_ahead(model) for model in models):
+    if model is not None and reads_ahead(model):
         lines.append(
             "… Not yet. What the model says at a byte changes with a later byte. By which way does "
             "a query see what it is to foretell?"
@@ -573,34 +571,28 @@ def scored(
         return "\n".join(lines)
     bias = price_by_distance(price)
     numbers = not (bias.isnan().any() or (bias == math.inf).any())
-    if numbers and not all(map(heads_that_attend, models)):
+    if numbers and model is not None and not heads_that_attend(model):
         # without the losses: a later question of the lesson asks for them
         why = _why_none_attends(price)
         lines.append(f"… Not yet. No head attends: other bytes move no weight. {why}")
         return "\n".join(lines)
-    mean, yardstick = fmean(near for near, _ in losses), fmean(steep)
-    won = mean < yardstick - GAIN
-    apart = f"{abs(yardstick - mean):.3f} {'below' if mean < yardstick else 'above'}"
-    level = [far < near + RISE for near, far in losses]
-    several = len(level) > 1
+    near, far = losses
+    won, lasts = near < steep - GAIN, far < near + RISE
+    apart = f"{abs(steep - near):.3f} {'below' if near < steep else 'above'}"
     lines.append(
-        f"loss at {TRAINED}{', means' if several else ''}: yours {mean:.3f}, the steep lines' "
-        f"{yardstick:.3f} ({f'{len(steep)} seeds each' if several else 'the same seed'}), {apart}; "
-        f"over {GAIN} below: {'yes' if won else 'no'}"
+        f"loss at {TRAINED}: yours {near:.3f}, the steep lines' {steep:.3f} (the same seed), "
+        f"{apart}; over {GAIN} below: {'yes' if won else 'no'}"
     )
-    in_how_many = (
-        f"in {sum(level)} of {len(level)} seeds" if several else "yes" if level[0] else "no"
-    )
-    lines.append(f"rise of less than {RISE} up to {READ} bytes: {in_how_many}")
-    if won and all(level):
+    lines.append(f"rise of less than {RISE} up to {READ} bytes: {'yes' if lasts else 'no'}")
+    if won and lasts:
         lines.append("✓ Your price beats the steep lines, and lasts.")
-        far = _weight_far_away(weights)
+        looks_far = _weight_far_away(weights)
         tops = weights.argmax(-1)
         as_high = (weights > weights.amax(-1, keepdim=True) - TIE).sum(-1)
         if (bias[:, 0] == -math.inf).any():
             lines.append(f"But: {FORBIDS_ITS_OWN}")
-        elif far:
-            lines.append(f"But: {far}")
+        elif looks_far:
+            lines.append(f"But: {looks_far}")
         elif (as_high > 1).any():
             head = int(as_high.argmax())
             lines.append(
@@ -623,7 +615,7 @@ def scored(
     elif unchanged(price):
         lines.append(_not_changed(price, "these are the steep lines"))
     else:
-        reason = question(price, all(level)) or (
+        reason = question(price, lasts) or (
             "The shape alone does not tell why. Change one head at a time: which change helps?"
         )
         lines.append(f"… Not yet. {reason}")

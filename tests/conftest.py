@@ -65,6 +65,16 @@ def figures():
 
 
 @pytest.fixture
+def shell(monkeypatch):
+    """An IPython that takes itself for the one that runs, as in a notebook."""
+    from IPython.core.interactiveshell import InteractiveShell
+
+    interactive = InteractiveShell()
+    monkeypatch.setattr("IPython.get_ipython", lambda: interactive)
+    return interactive
+
+
+@pytest.fixture
 def shown_metadata():
     """The metadata of each bundle in ``shown``."""
     return []

@@ -1,17 +1,14 @@
 """A check says so where the cell before it, which may hold the answer, did not run to its end."""
 
 import pytest
-from IPython.core.interactiveshell import InteractiveShell
 
 from course_lab.checks import core
 from course_lab.widgets.last_cell import LastCell
 
 
 @pytest.fixture
-def run(monkeypatch, capsys):
+def run(shell, monkeypatch, capsys):
     """Runs a cell in a shell whose cells are watched; returns what it shows."""
-    shell = InteractiveShell()
-    monkeypatch.setattr("IPython.get_ipython", lambda: shell)
     last_cell = LastCell()
     last_cell.start()
     monkeypatch.setattr(core, "last_cell", last_cell)

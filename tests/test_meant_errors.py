@@ -3,16 +3,13 @@
 import re
 
 import pytest
-from IPython.core.interactiveshell import InteractiveShell
 
 from course_lab.widgets.meant_errors import MeantErrors
 
 
 @pytest.fixture
-def run(monkeypatch, capsys):
+def run(shell, monkeypatch, capsys):
     """Runs a cell with these tags in a shell that was told of them; returns what it shows."""
-    shell = InteractiveShell()
-    monkeypatch.setattr("IPython.get_ipython", lambda: shell)
     shortened = MeantErrors()
     shortened.start()
     shortened.start()  # a lesson's first cell may run twice

@@ -6,7 +6,10 @@ import IPython
 
 
 class CellWatch:
-    """Is called before and after each cell, from the cell after :meth:`start` on."""
+    """Is called before and after each cell, from the cell after :meth:`start` on.
+
+    Here nothing happens then: a subclass says what.
+    """
 
     def __init__(self) -> None:
         self._shell: Any = None  # whose cells are watched, once start() was called
@@ -22,8 +25,6 @@ class CellWatch:
 
     def _begin(self, info: Any) -> None:
         """A cell begins to run."""
-        raise NotImplementedError
 
-    def _end(self, _: Any) -> None:
+    def _end(self, result: Any) -> None:
         """The cell ends."""
-        raise NotImplementedError

@@ -12,9 +12,6 @@ class LastCell(CellWatch):
         super().__init__()
         self.failed = False
 
-    def _begin(self, _: Any) -> None:
-        """Nothing: what is asked for is how a cell ended."""
-
     def _end(self, result: Any) -> None:
         self.failed = not result.success
 
