@@ -15,6 +15,7 @@ import pytest
 from browser import SECONDS
 from bs4 import BeautifulSoup
 from PIL import Image
+from site_pictures import ON_PHONES
 from site_reader import DESKTOP, PHONE, STILL, Reader, axe, cut_off, read_all, screenshot, swipe
 
 import course_utils
@@ -392,6 +393,34 @@ def test_a_phone_shows_of_twelve_figures_what_the_sentences_are_about(opened):
     cut = "all => all.filter(part => part.scrollWidth > part.clientWidth + 1).length"
     assert page.locator("article .om-figure:visible").evaluate_all(cut) == 0
     assert page.evaluate("document.documentElement.scrollHeight") < 8300
+
+
+WORDS_CUT = """([left, top, width, height]) => {
+  const figure = document.querySelector("svg"), edge = figure.getBoundingClientRect();
+  const scale = figure.viewBox.baseVal.width / edge.width;
+  return [...figure.querySelectorAll("text")].filter((text) => {
+    const box = text.getBoundingClientRect();
+    const [l, r, t, b] = [box.left - edge.left, box.right - edge.left,
+      box.top - edge.top, box.bottom - edge.top].map((pixels) => pixels * scale);
+    const meets = r > left + 1 && l < left + width - 1 && b > top + 3 && t < top + height - 3;
+    const inside = l > left - 1 && r < left + width + 1 && t > top - 3 && b < top + height + 3;
+    return meets && !inside;
+  }).map((text) => text.textContent);
+}"""  # of a window in a figure; letters are lower than their boxes
+
+
+@pytest.mark.parametrize(
+    "lesson",
+    [name for name, parts in ON_PHONES.items() if not all(isinstance(n, int) for n in parts)],
+)
+def test_no_words_are_cut_where_a_phone_shows_a_part_of_a_figure(opened, site_folder, lesson):
+    page = opened("pictures", viewport=PHONE)
+    read_all(page)
+    section = page.locator(f"section:has(> h2 a[href*='{lesson}'])").last
+    address = section.locator("img[src*='svgView']").first.get_attribute("src")
+    file, window = re.fullmatch(r"(.+)#svgView\(viewBox\((.+)\)\)", address).groups()
+    page.set_content((site_folder / file).read_text("utf-8"))
+    assert page.evaluate(WORDS_CUT, [float(number) for number in window.split(",")]) == []
 
 
 @pytest.mark.parametrize(
