@@ -183,7 +183,7 @@ def test_the_wheel_works_alone_and_says_what_needs_an_extra(archives, tmp_path):
     assert place.startswith(str(machine.folder))
     failures = dict(line.split(" | ") for line in others)
     assert set(failures) == {"course_utils.plots", "course_utils.results"}
-    assert "pip install matplotlib seaborn" in failures["course_utils.plots"]
+    assert "pip install matplotlib" in failures["course_utils.plots"]
     assert "pip install pandas scipy" in failures["course_utils.results"]
 
 

@@ -35,7 +35,9 @@ def settings(pyproject: str, version: str) -> str:
     changes = {
         f'version = "{version}"': f'version = "{version}+course"',
         'include = ["course_utils*"]': f'include = ["course_utils*", "course_lab*", "{DATA}"]',
-        'course_utils = ["py.typed"]': f'"*" = ["py.typed", "*.js", "*.css"]\n{DATA} = ["*"]',
+        'course_utils = ["py.typed", "plots/*.mplstyle"]': (
+            f'"*" = ["py.typed", "*.mplstyle", "*.js", "*.css"]\n{DATA} = ["*"]'
+        ),
     }
     for old, new in changes.items():
         if pyproject.count(old) != 1:

@@ -4,10 +4,10 @@ What a figure shows is computed elsewhere, in ``measures`` and ``results``.
 """
 
 try:
-    import seaborn  # noqa: F401
+    import matplotlib  # noqa: F401
 except ModuleNotFoundError as error:
     raise ModuleNotFoundError(
-        "course_utils.plots needs Matplotlib and seaborn: pip install matplotlib seaborn"
+        "course_utils.plots needs Matplotlib: pip install matplotlib"
     ) from error
 
 from course_utils.plots.curves import lines as lines

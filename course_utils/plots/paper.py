@@ -44,9 +44,15 @@ def _without_white(colours: np.ndarray) -> np.ndarray:
 
 def _lightened(colours: np.ndarray) -> np.ndarray:
     """The (n, 3) colours with as much white as the dark ones need."""
-    while (is_dark := colours**2.2 @ LUMINANCE < LEAST).any():
+    while (is_dark := luminance(colours) < LEAST).any():
         colours = np.where(is_dark[:, None], 0.95 * colours + 0.05, colours)
     return colours
+
+
+def luminance(colours: np.ndarray) -> np.ndarray:
+    """How bright sRGB colours (..., 3) from 0 to 1 are: (...), relative luminance (WCAG 2.2)."""
+    linear = np.where(colours <= 0.04045, colours / 12.92, ((colours + 0.055) / 1.055) ** 2.4)
+    return linear @ LUMINANCE
 
 
 def small(picture: Image.Image) -> bytes:

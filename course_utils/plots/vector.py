@@ -11,6 +11,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 import matplotlib as mpl
+import numpy as np
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_svg import FigureCanvasSVG
@@ -19,10 +20,9 @@ from matplotlib.colors import to_hex, to_rgb
 from matplotlib.figure import Figure
 from matplotlib.transforms import Bbox
 from PIL import Image
-from seaborn.utils import relative_luminance
 
 from course_utils import validation
-from course_utils.plots.paper import small
+from course_utils.plots.paper import luminance, small
 
 SVG = "http://www.w3.org/2000/svg"
 XLINK = "http://www.w3.org/1999/xlink"
@@ -208,9 +208,10 @@ def _in_the_dark(colour: str) -> str:
     if saturation == 0 or min(red, green, blue) > PALE:
         level = (INK - (INK - PAPER) * lightness) / 0xFF
         return to_hex(colorsys.hls_to_rgb(hue, level, saturation))
-    paper = relative_luminance([PAPER / 0xFF] * 3) + 0.05
-    while (relative_luminance((red, green, blue)) + 0.05) / paper < CONTRAST:
-        red, green, blue = (0.95 * part + 0.05 for part in (red, green, blue))
+    parts, paper = np.array([red, green, blue]), np.full(3, PAPER / 0xFF)
+    while (luminance(parts) + 0.05) / (luminance(paper) + 0.05) < CONTRAST:
+        parts = 0.95 * parts + 0.05  # more white
+    red, green, blue = parts.tolist()
     return to_hex((red, green, blue))
 
 
