@@ -150,7 +150,7 @@ from course_utils.models import TinyTransformer
 from course_utils.models.training import fit
 
 
-def train(task, steps=600):
+def train(task, steps=400):
     """The model, and its table before and after training."""
     sizes = {"d_model": 32, "n_layers": 1, "n_heads": 2, "max_len": 64, "causal": False}
     torch.manual_seed(1)
