@@ -150,27 +150,28 @@ explorers.doors(rotate=1.0)
 # Bias as it opens, each door alone at 1, and the least bias
 from course_lab.explorers.short_sentence import drawings, through_doors
 
-shut, little, wide = (through_doors(drawings(20), bias=bias)[0] for bias in (0.0, 0.1, 1.0))
-rises, falls = int((little[:, 0] > shut[:, 0]).sum()), int((wide[:, 0] < shut[:, 0]).sum())
-at_both_ends = {(20, 0): 0, (20, 20): 1, (0, 0): 2, (0, 20): 3}
-guess.reveal(options[at_both_ends[rises, falls]])
-print(f"nearer “the”: bias 0.1 lifts its weight in {rises} of 20 drawings; at 1 it is below its")
-print(f"start in {falls}. Drawing 0, bias 0, 0.1 and 1:", end=" ")
+shut, little, wide = (through_doors(drawings(2000), bias=bias)[0] for bias in (0.0, 0.1, 1.0))
+rises, stays = ((w[:, 0] > shut[:, 0]).double().mean().item() for w in (little, wide))
+at_both_ends = {(True, True): 0, (True, False): 1, (False, True): 2, (False, False): 3}
+guess.reveal(options[at_both_ends[rises > 0.5, stays > 0.5]])
+print(f"nearer “the”: bias 0.1 lifts its weight in {100 * rises:.0f} % of 2,000 drawings; at 1 it is")
+print(f"below its start in all but {2000 * stays:.0f}. Drawing 0, bias 0, 0.1 and 1:", end=" ")
 print(", ".join(f"{w[0, 0]:.3f}" for w in (shut, little, wide)), end="; ")
 print("“cat” itself", ", ".join(f"{w[0, 1]:.2f}" for w in (shut, little, wide)))
 ratios = wide[:, 0] / wide[:, 4]
 print(f"bias 1, nearer ÷ farther: {ratios.min():.2f} to {ratios.max():.2f}", end="; ")
 print(f"e² is {torch.e**2:.2f}")
 for door in DOORS:
-    through = through_doors(drawings(20), **{door: 1.0})[0]
-    ahead = int((through[:, 0] > through[:, 4] + 1e-9).sum())
-    same = int(torch.isclose(through[:, 0], through[:, 4]).sum())
-    print(f"{door:6} alone at 1: nearer “the” ahead in {ahead:2} of 20, level in {same:2}")
+    nearer, farther = through_doors(drawings(2000), **{door: 1.0})[0][:, [0, 4]].unbind(1)
+    level = torch.isclose(nearer, farther)
+    ahead = (nearer > farther) & ~level
+    shares = [100 * each.double().mean() for each in (ahead, level)]
+    print(f"{door:6} alone at 1: nearer “the” ahead in {shares[0]:3.0f} %, level in {shares[1]:3.0f} %")
 for bias in torch.arange(21) / 20:
-    through = through_doors(drawings(220), rotate=1.0, bias=float(bias))[0]
-    drawn, fresh = (through[:, 0] > through[:, 4]).split([20, 200])
-    if drawn.all():
-        print(f"rotate at 1, bias at {bias:.2f}: in all 20, and in {fresh.sum()} of 200 fresh ones")
+    nearer, farther = through_doors(drawings(2000), rotate=1.0, bias=bias)[0][:, [0, 4]].unbind(1)
+    if (nearer > farther)[:20].all():
+        share = 100 * (nearer > farther).double().mean()
+        print(f"rotate at 1: bias {bias:.2f} puts it ahead in the first 20, in {share:.0f} % of all")
         break
 
 # %% [markdown]
