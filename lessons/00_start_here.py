@@ -101,7 +101,8 @@ for name, p in [("nearer", 0), ("farther", 4)]:
 
 # %% [markdown]
 # **Look:** the second "the" gets more, and "mat", the last word, gets most. A score now has four
-# parts. Both that hold the mark of the word looked at grow with its place.
+# parts. *mark · mark* grows with the place of the word looked at. So does *cat · mark*, as the
+# numbers of "cat" are above 0 on the mean.
 
 # %% [markdown]
 # ## Four doors
@@ -120,8 +121,8 @@ plots.show(
 )
 
 # %% [markdown]
-# What tells a model where words stand is a *positional encoding*. There are four doors for it. Here
-# each opens from 0 to 1:
+# What tells a model where words stand is a *positional encoding*. This course lets it in by four
+# doors. Here each opens from 0 to 1:
 #
 # 1. **embed** adds a mark, now sines and cosines, which do not grow.
 # 2. **rotate** turns $q$ and $k$ by angles that grow with the place.
@@ -139,7 +140,7 @@ guess = widgets.predict(
 # *drawings* of random words, the nearer "the"'s weight is divided by the farther's: above 1, the
 # nearer is *ahead*.
 #
-# 1. Shut *rotate* and open *bias* slowly. Where does the orange number turn? And the dots?
+# 1. Shut *rotate* and open *bias* slowly. Watch the orange number, then the dots.
 # 2. *rotate* at 1 again: how little *bias* puts the nearer ahead in all 20?
 # 3. Only *values* at 1: which picture changes, and which two do not?
 
@@ -150,36 +151,57 @@ explorers.doors(rotate=1.0)
 # Bias as it opens, each door alone at 1, and the least bias
 from course_lab.explorers.short_sentence import drawings, through_doors
 
-shut, little, wide = (through_doors(drawings(2000), bias=bias)[0] for bias in (0.0, 0.1, 1.0))
-rises, stays = ((w[:, 0] > shut[:, 0]).double().mean().item() for w in (little, wide))
+openings = torch.linspace(0, 1, 101).tolist()
+weights = torch.stack([through_doors(drawings(2000), bias=bias)[0] for bias in openings])
+nearer, farther, cat = weights[..., 0], weights[..., 4], weights[:, 0, 1]  # (101, 2000), …, (101,)
+rises, stays = ((nearer[n] > nearer[0]).double().mean().item() for n in (10, 100))
 at_both_ends = {(True, True): 0, (True, False): 1, (False, True): 2, (False, False): 3}
 guess.reveal(options[at_both_ends[rises > 0.5, stays > 0.5]])
-print(f"nearer “the”: bias 0.1 lifts its weight in {100 * rises:.0f} % of 2,000 drawings; at 1 it is")
-print(f"below its start in all but {2000 * stays:.0f}. Drawing 0, bias 0, 0.1 and 1:", end=" ")
-print(", ".join(f"{w[0, 0]:.3f}" for w in (shut, little, wide)), end="; ")
-print("“cat” itself", ", ".join(f"{w[0, 1]:.2f}" for w in (shut, little, wide)))
-ratios = wide[:, 0] / wide[:, 4]
+top = nearer[:, 0].argmax().item()
+distances = (torch.arange(6) - 1).abs().double()
+fig, ax = plt.subplots(figsize=(7, 2.8), layout="constrained")
+over_start = nearer[:, :20] / nearer[0, :20]
+ax.axhline(1, color="0.6", linewidth=0.8)
+ax.plot(openings, over_start, color="C1", linewidth=0.8, alpha=0.4)
+ax.plot(openings, over_start[:, 0], color="C1", linewidth=2.5)
+ax.plot(openings[top], over_start[top, 0], "o", color="C1", markersize=7)
+ax.set(xlabel="bias", ylabel="weight of the nearer\n“the”, times its start", xlim=(0, 1))
+ax.set_title("The nearer “the” gains at first, then loses (thick: drawing 0)")
+plots.show(
+    fig,
+    "The weight of the nearer “the” as bias opens from 0 to 1, a line for each of 20 drawings. In "
+    f"drawing 0 it is {nearer[0, 0]:.3f} at 0, {nearer[top, 0]:.3f} at {openings[top]:.2f}, where "
+    f"it is highest, and {nearer[-1, 0]:.3f} at 1.",
+)
+print(f"bias 0.1 lifts it in {100 * rises:.0f} % of 2,000 drawings; at 1 it is below its start in")
+print(f"all but {2000 * stays:.0f}. Drawing 0: highest at {openings[top]:.2f}; there", end=" ")
+print(f"“cat” looks {weights[top, 0] @ distances:.2f} places far on the mean.")
+print(f"“cat” keeps {cat[0]:.2f}, {cat[top]:.2f} and {cat[-1]:.2f} for itself at 0, there and 1.")
+by_root = drawings(2000) * 32**0.25  # so that scores are divided by √32
+starts, later = (through_doors(by_root, bias=bias)[0][:, 0] for bias in (0.0, 0.1))
+print(f"scores divided by √32: bias 0.1 lifts it in {100 * (later > starts).double().mean():.1f} %")
+ratios = nearer[-1] / farther[-1]
 print(f"bias 1, nearer ÷ farther: {ratios.min():.2f} to {ratios.max():.2f}", end="; ")
 print(f"e² is {torch.e**2:.2f}")
 for door in DOORS:
     nearer, farther = through_doors(drawings(2000), **{door: 1.0})[0][:, [0, 4]].unbind(1)
     level = torch.isclose(nearer, farther)
     ahead = (nearer > farther) & ~level
-    shares = [100 * each.double().mean() for each in (ahead, level)]
-    print(f"{door:6} alone at 1: nearer “the” ahead in {shares[0]:3.0f} %, level in {shares[1]:3.0f} %")
+    ahead_in, level_in = (f"{100 * each.double().mean():3.0f} %" for each in (ahead, level))
+    print(f"{door:6} alone at 1: nearer “the” ahead in {ahead_in}, level in {level_in}")
 for bias in torch.arange(21) / 20:
     nearer, farther = through_doors(drawings(2000), rotate=1.0, bias=bias)[0][:, [0, 4]].unbind(1)
     if (nearer > farther)[:20].all():
         share = 100 * (nearer > farther).double().mean()
-        print(f"rotate at 1: bias {bias:.2f} puts it ahead in the first 20, in {share:.0f} % of all")
+        print(f"rotate at 1: bias {bias:.2f} puts it ahead in the first 20, {share:.0f} % of all")
         break
 
 # %% [markdown]
-# **Look:** at first the nearer "the" gains, for far words pay more than it does. Then "cat" itself,
-# which pays nothing, takes it all. Two places more cost 2: in each drawing the farther "the" ends
-# with $e^2$ times less than the nearer. *embed* mostly favours the nearer: marks of near places are
-# more alike. *rotate* alone favours neither, as random words are not alike. *values* moves no
-# weight, only what is summed.
+# **Look:** the nearer "the" pays for one place. It gains while "cat" looks farther than that on the
+# mean, then "cat" itself, which pays nothing, takes most. (Divided by √32, scores let "cat" look at
+# itself from the start: there it only loses.) Two places more cost 2: in each drawing the farther
+# "the" ends with $e^2$ times less than the nearer. *embed* mostly favours the nearer: marks of near
+# places are more alike. *rotate* alone favours either as often: random words are not alike.
 #
 # ## Exercise
 #

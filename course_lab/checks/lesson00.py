@@ -13,6 +13,7 @@ from torch import Tensor
 
 from course_lab.checks.compare import difference
 from course_lab.checks.core import Check, Mistake, randn
+from course_lab.sentences import CAT_ON_MAT, word_vectors
 
 
 def _width(words: Tensor) -> float:
@@ -144,6 +145,13 @@ def _price_for_each_number(gap: Callable[[Tensor, int], Tensor]) -> Callable[...
     ).softmax(0)
 
 
+def _products_not_added_up(axis: int, price: float = 1.0) -> Callable[..., Tensor]:
+    """An answer whose softmax runs along one axis of the products, (n, width)."""
+    return lambda words, p, strength: (
+        words * words[p] / words.shape[1] - price * strength * _distances(words, p)[:, None]
+    ).softmax(axis)
+
+
 def _with_marks(
     mark: Callable[[Tensor, float], Tensor], answer: Callable[..., Tensor]
 ) -> Callable[..., Tensor]:
@@ -256,6 +264,9 @@ check_attention_weights = Check(
         Mistake(
             "the strength does not multiply the distance",
             "What do one place and two places cost in yours at strength 1, and what at strength 2?",
+            lambda words, p, strength: (
+                _scores(words, p) - _distances(words, p) ** strength
+            ).softmax(0),
             lambda words, p, strength: _weights(words, p, 1.0),  # or less `strength`, shared by all
             lambda words, p, strength: (
                 _scores(words, p) - strength / _distances(words, p)
@@ -292,6 +303,7 @@ check_attention_weights = Check(
             "a neighbour costs no more than the word itself",
             "How many steps is it from `place` to the next word, and how many in yours?",
             _measured(lambda j, p: ((j - p).abs() - 1).clamp(min=0)),
+            _measured(lambda j, p: (j - p).abs() * ((j - p).abs() > 1)),
         ),
         Mistake(
             "the sentence is bent into a ring",
@@ -305,6 +317,13 @@ check_attention_weights = Check(
             "What does one place cost in a short sentence, and what in a long one?",
             lambda words, p, strength: _weights(words, p, strength / len(words)),
             lambda words, p, strength: _weights(words, p, strength / max(1, len(words) - 1)),
+        ),
+        Mistake(
+            "the products are not added up",
+            "A dot product is one number for each word. How many numbers are yours?",
+            lambda words, p, strength: words * words[p],
+            *map(_products_not_added_up, (0, 1)),
+            *[_products_not_added_up(axis, price=0.0) for axis in (0, 1)],
         ),
         Mistake(
             "the distance is taken from the words' own numbers",
@@ -374,6 +393,13 @@ check_attention_weights = Check(
             lambda words, p, strength: (
                 _cosines(words, p) - strength * _distances(words, p)
             ).softmax(0),
+        ),
+        Mistake(
+            "the dot product is divided by the length of a vector",
+            "What has the lesson's first code divided by?",
+            lambda words, p, strength: _divided_by(lambda all_words: all_words[p].norm())(
+                words, p, strength
+            ),
         ),
         Mistake(
             "the dot product is divided by 32, whatever the width",
@@ -497,6 +523,15 @@ check_attention_weights = Check(
             _from_score_and_price(lambda scores, price: (scores - price).log_softmax(0)),
         ),
         Mistake(
+            "the words of the notebook are asked, not those that are given",
+            "`words` is a parameter. Does your answer change with it?",
+            lambda words, p, strength: _weights(word_vectors(CAT_ON_MAT, 32), p, strength),
+            lambda words, p, strength: (
+                _scores(word_vectors(CAT_ON_MAT, 32), p)[: len(words)]
+                - strength * _distances(words, p)[:6]
+            ).softmax(0),
+        ),
+        Mistake(
             "`place` is not used, or only for the distance",
             "Which word asks? What should change if another one does?",
             lambda words, p, strength: _weights(words, 0, strength),
@@ -566,11 +601,6 @@ check_attention_weights = Check(
             lambda words, p, strength: _scores(words, p).max(),
             lambda words, p, strength: _weights(words, p, strength).sum(),
             lambda words, p, strength: _weights(words, p, strength)[p],
-        ),
-        Mistake(
-            "the products are not added up",
-            "A dot product is one number for each word. How many numbers are yours?",
-            lambda words, p, strength: words * words[p],
         ),
         Mistake(
             "the products are added up along the wrong axis",

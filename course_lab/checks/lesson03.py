@@ -280,6 +280,16 @@ def _less_the_mean_of_all_numbers(rows: Tensor, n: int, count: int) -> Tensor:
     return _along(rows - rows.mean(), n, count) + rows.mean()
 
 
+def _centred_by_one_number(rows: Tensor, n: int, count: int) -> Tensor:
+    """Take the mean of the whole table off before the turn, and add it at the end."""
+    directions = main_directions(rows, count)
+    coordinates = (rows - rows.mean()) @ directions.T
+    clock, later = turn(coordinates), [coordinates[-1:]]
+    for _ in range(n):
+        later.append(clock.onwards(later[-1]))
+    return rows.mean() + torch.cat(later[1:]) @ directions
+
+
 def _along(centred: Tensor, n: int, count: int, columns: bool = False) -> Tensor:
     """Let the clock run along the directions of an SVD: its rows, or by mistake its columns."""
     last = torch.linalg.svd(centred, full_matrices=True)[2]
@@ -535,6 +545,7 @@ check_carry_on = Check(
             "the rows are taken less one number, the mean of the whole table",
             "The mean of all rows is a row. How many numbers has it?",
             _less_the_mean_of_all_numbers,
+            _centred_by_one_number,
         ),
         Mistake(
             "the directions are columns of the SVD's last matrix",
@@ -642,9 +653,11 @@ check_carry_on = Check(
             lambda rows, n, count: _back(rows, _run(rows, n, count, first=0)[1:]),
         ),
         Mistake(
-            "the known rows begin again",
-            "Do all hands stand as at the start again, after m rows?",
+            "known rows are given once more",
+            "Do all hands stand as they stood there, after n rows?",
             _around,
+            lambda rows, n, count: rows[torch.arange(-n, 0) % len(rows)],
+            lambda rows, n, count: rows[-n:],
         ),
         Mistake(
             "the rows come out along the main directions",
@@ -719,6 +732,14 @@ def _with_a_leap(hand: Tensor, row: int) -> Tensor:
     leap = torch.ones(len(hand))
     leap[row] = -30
     return hand * leap
+
+
+def _swings_first(period: float, length: int, seed: int, known: int) -> Tensor:
+    """Return a hand that swings from −20° to 100° and back in the known rows, and then turns."""
+    places = torch.arange(known, dtype=torch.float64)
+    degrees = 40 + 60 * (2 * math.pi * places / known).sin()
+    swing = torch.polar(torch.ones_like(degrees), degrees * math.pi / 180)
+    return torch.cat([swing, _hand(period, length - known, seed)])
 
 
 def _off_centre(period: float, length: int, seed: int, known: int) -> Tensor:
@@ -819,6 +840,10 @@ def _is_even(most: float) -> Answer:
     return answer
 
 
+def _comes_from_within(hand: Tensor, period: float, known: int) -> bool:
+    return _passes(hand[known:], period) and bool(hand[0].abs() < hand[:known].abs().mean())
+
+
 def _is_rough(least: float) -> Answer:
     """Return an answer that asks whether known steps differ much from the steps before them."""
 
@@ -855,6 +880,12 @@ def _visits(sectors: int) -> Answer:
         return _passes(hand[known:], period) and len(places.unique()) == sectors
 
     return answer
+
+
+def _takes_both_signs(hand: Tensor, period: float, known: int) -> bool:
+    parts = torch.view_as_real(hand[:known].resolve_conj())
+    both = (parts.amin(0) < 0) & (parts.amax(0) > 0)
+    return _passes(hand[known:], period) and bool(both.all())
 
 
 def _changes_sign_twice(hand: Tensor, period: float, known: int) -> bool:
@@ -951,6 +982,7 @@ check_believable = Check(
         (_hand(300.0, 400, seed=21), 300.0, 120),  # its angle stays below π in the known rows
         (_stands_first(40.0, 300, seed=22, known=150, turned=0.0), 40.0, 150),
         (_stands_first(60.0, 400, seed=23, known=200, turned=0.6), 60.0, 200),
+        (_swings_first(60.0, 400, seed=28, known=200), 60.0, 200),
         (_off_centre(60.0, 400, seed=27, known=200), 60.0, 200),
         (_with_a_leap(_hand(90.0, 400, seed=25), row=199), 90.0, 200),  # in the last known row
         (_with_a_leap(_hand(90.0, 400, seed=26), row=200), 90.0, 200),  # in the first unseen one
@@ -1098,6 +1130,7 @@ check_believable = Check(
             "Your demand is on what the fit could see. In which rows is that?",
             _by_steps_of(lambda hand, known: _turns(hand) >= 1),
             _by_steps_of(lambda hand, known: _turns(hand[known:]) >= 1),
+            lambda hand, period, known: _passes(hand[:known], period) and _turns(hand[known:]) >= 1,
             _within(lambda period, known, all_rows: period <= all_rows),
             _within(lambda period, known, all_rows: period <= all_rows - known),
             _within(lambda period, known, all_rows: period / 2 <= all_rows - known),
@@ -1107,6 +1140,7 @@ check_believable = Check(
             "part of a turn in the known rows is enough",
             "A hand that has been on every side need not be back where it was.",
             *map(_visits, (3, 4, 6, 8, 12, 24)),
+            _takes_both_signs,
             _changes_sign_twice,
             _by_steps_of(lambda hand, known: _turns(hand[:known]) >= 0.5),
             _by_steps_of(lambda hand, known: _turns(hand[:known]) >= 0.75),
@@ -1156,8 +1190,10 @@ check_believable = Check(
         ),
         Mistake(
             "the lengths of the known arrows are judged, not how they turn",
-            "A hand that stands still has arrows of one length. Does it show a turn?",
+            "A hand that stands still has arrows of one length, and a curve that runs straight "
+            "outwards has longer and longer ones. Does either show a turn?",
             *map(_is_even, (0.1, 0.2, 0.3, 0.5)),
+            _comes_from_within,
         ),
         Mistake(
             "how rough the known path is decides, not where it leads",

@@ -131,9 +131,9 @@ plots.show(fig, f"A dot for each of 57 texts of 480 tokens, by way. Means: {desc
 # %% [markdown]
 # **Look:** the clock is a little nearer than interpolation. But two controls cannot be right, and
 # come near, too. The real rows in another order lose about as much as the clock, or less. A clock
-# whose hands start anywhere loses little more. So most of what is won here is rows that look like
-# rows. Su's way has a trap: row 0 is for it a place like others, but this encoder's row 0 always
-# meets [CLS].
+# whose hands start anywhere loses little more, on the mean of three. So most of what is won here is
+# rows that look like rows. Su's way has a trap: row 0 is for it a place like others, but this
+# encoder's row 0 always meets [CLS].
 #
 # ## From a rotation to its hands
 #
