@@ -316,6 +316,7 @@ def runs() -> Iterator[dict[str, Any]]:
     yield from seeds(10, "number by offset", "place 3", 2, 1500)[3:]  # seven seeds more
     yield from seeds(5, "number by offset", "place 3", 2, 1500, rate=0.003)  # as Shaw's halves
     yield from seeds(3, "none", "place 3", 2, 1500, rate=0.003)  # and their control
+    yield from seeds(5, "shaw", "place 3", 2, 1500, rate=0.003)  # and both halves
 
 
 def main(folder: Path) -> None:

@@ -11,6 +11,7 @@ from course_utils.encodings import ALiBi, Places, PositionalEncoding
 from course_utils.models import TinyTransformer
 
 TRAINED = 64  # bytes of a text in training
+FAR = 8  # places from which on no farther key may gain
 READ = 512  # bytes of the longest text that is read
 GAIN, RISE = 0.05, 0.02  # nats a byte: what a price has to win, and may lose up to ``READ``
 FAR_SHARE = 0.05  # of a head's weight, on keys that no training text had
@@ -267,22 +268,35 @@ def _no_price_by_offset(
             "The same offsets in another order get other prices. With a cache the list begins "
             "elsewhere: is your price one by offset, or by place in the list?"
         )
+    alone = [encoding.bias_by_offset(offset[None].clone()) for offset in offsets]
+    if any(
+        price is None or not torch.allclose(price[:, 0], bias[:, column], atol=TIE)
+        for column, price in enumerate(alone)
+    ):
+        return (
+            "An offset gets one price among others, and another alone. Does a condition of yours "
+            "look at all offsets at once?"
+        )
     return ""
 
 
 def _reward(encoding: PositionalEncoding) -> str:
-    """A question about a head that adds ever more to farther keys, or ""."""
-    bias = encoding.bias_by_offset(torch.tensor([-2 * TRAINED, -TRAINED, 0, TRAINED, 2 * TRAINED]))
-    if bias is None:
-        return ""
-    for side, far, near in (("before", 0, 1), ("after", 4, 3)):
-        grows = (bias[:, far] > bias[:, near] + TIE) & (bias[:, near] > bias[:, 2] + TIE)
-        if grows.any():
-            head = int(grows.nonzero()[0])
+    """A question about a head that adds more to a far key than to a nearer one, or ""."""
+    distances = torch.arange(FAR, 2 * TRAINED + 1)
+    for side, sign in (("before", -1), ("after", 1)):
+        bias = encoding.bias_by_offset(sign * distances)
+        if bias is None:
+            return ""
+        lowest = bias.cummin(-1)
+        rise = (bias - lowest.values).nan_to_num(0.0)  # both −inf: hidden keys are no reward
+        if (rise > TIE).any():
+            head = int((rise > TIE).any(-1).nonzero()[0])
+            far = int(rise[head].argmax())
+            near = int(lowest.indices[head, far])
             return (
-                f"But head {head + 1} adds {_as_text(bias[head, near])} to the key {TRAINED} "
-                f"{side} and {_as_text(bias[head, far])} to the one {2 * TRAINED} {side}. Is that "
-                "a price, or a reward?"
+                f"But head {head + 1} adds {_as_text(bias[head, near])} to the key "
+                f"{distances[near]} {side} and {_as_text(bias[head, far])} to the one "
+                f"{distances[far]} {side}. Is that a price, or a reward?"
             )
     return ""
 

@@ -378,7 +378,7 @@ explorers.price(head=4, slope=0.25, higher=0)
 # %% [markdown]
 # <details><summary>Answers</summary>
 #
-# 1: slopes from 1 to 1.4. 2: one over 3.
+# 1: slopes from 1 to 1.4. 2: a slope above 3.
 #
 # </details>
 #
@@ -693,8 +693,7 @@ myths = Myths(
             choice="the number of heads H",
         ),
         "C64": Claim(
-            "A bias by unsigned distance cannot tell what stands before a word from what stands "
-            "after it.",
+            "A bias by unsigned distance cannot tell a text from its mirror image.",
             scope="unsigned: as much to either side, as in ALiBi, KERPLE and Sandwich (lesson 07 "
             "has the last two); untrained, in a layer that looks both ways, 16 random words, no "
             "start token; cannot: a mirrored text gets the mirrored output, to 1e-4",
@@ -741,8 +740,8 @@ myths.settle(
 # - Trained 1,200 steps at 64 bytes, ALiBi rises by 0.03 at 1,024. RoPE in a 64-key window stays
 #   lower, at 1.25.
 # - After 1,200 steps heads nailed to one key, which cannot choose, are below RoPE at 64.
-# - Lowest at 1,024 of those read whole: tents and nailed heads (0.004 apart, 3 seeds), after 1,200
-#   steps. T5, after 12,000 (two runs), is below them at 64 alone.
+# - In the last picture, lowest at 1,024 read whole: tents and nailed heads (0.004 apart, 3 seeds),
+#   after 1,200 steps. T5, after 12,000 (two runs), is below them at 64 alone.
 #
 # **Read next:** Press et al. 2021, arXiv 2108.12409.
 #

@@ -464,6 +464,7 @@ def test_a_price_of_one_side_does_not(by_offset):
             ),
             "place in the list?",
         ),
+        (lambda price, offsets: 2 * price if (offsets > 0).any() else price, "look at all offsets"),
         (lambda price, offsets: price.masked_fill(offsets <= 0, math.inf), "nan or inf"),
     ],
 )
@@ -482,11 +483,14 @@ def test_a_price_that_the_offset_alone_does_not_decide_is_asked_about(by_offset,
         (lambda price, offsets: price + 0.1 * offsets + 0.3, "after"),
         (lambda price, offsets: price + 1e6 * offsets, "after"),
         (lambda price, offsets: price - 1e6 * offsets, "before"),
+        (lambda price, offsets: price.where(offsets <= 0, -5 + 0.01 * offsets), "after"),
+        (lambda price, offsets: price.where(offsets <= 0, -1 / offsets), "after"),
+        (lambda price, offsets: price.where(offsets <= 0, 2.0 - (offsets - 20).abs()), "after"),
     ],
 )
 def test_a_reward_that_grows_with_distance_is_remarked_on(by_offset, side):
     text = prices.told_apart(of_offsets(by_offset))
-    assert f"to the key 64 {side}" in text and text.endswith("Is that a price, or a reward?")
+    assert f"to the key 8 {side}" in text and text.endswith("Is that a price, or a reward?")
     assert text.startswith("… Not yet.") and "✓" not in text
 
 
@@ -595,6 +599,8 @@ def test_prices_that_are_no_rewards_are_not_remarked_on():
         lambda price, offsets: price * (offsets < 0),
         lambda price, offsets: price + (offsets <= 0),
         lambda price, offsets: -0.25 * (offsets + 1).abs().expand(4, -1),
+        lambda price, offsets: -0.25 * (offsets + 5).abs().expand(4, -1),
+        lambda price, offsets: price.masked_fill(offsets > 1, -math.inf),
     ):
         text = prices.told_apart(of_offsets(by_offset))
         assert text.startswith("✓") and "reward" not in text and "−0 " not in text

@@ -21,7 +21,7 @@ ladder = Explorer(
         "second": _slope("slope, head 2", 0.0),
         "factors": Choice(("least squares", "by hand")),
         "head_1_factor": Slider(-3.0, 3.0, 1.0, step=0.05, label="head 1's factor (head 2's is 1)"),
-        "third": _slope("slope, head 3", 3.0),
+        "third": _slope("slope, head 3", 0.5),
         "fourth": _slope("slope, head 4", 5.0),
     },
 )

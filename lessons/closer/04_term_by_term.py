@@ -446,7 +446,7 @@ solved = {
     f"place 0, {name}": place_0.query("encoding == @name")["accuracy"].min() >= 0.98
     for name in ("t5", "shaw", "transformer_xl", "deberta")
 }
-place_3 = recorded.query("task == 'place 3' and layers == 2 and steps == 1500")
+place_3 = recorded.query("task == 'place 3' and layers == 2 and steps == 1500 and rate == 0.01")
 solved["place 3, shaw"] = place_3.query("encoding == 'shaw'")["accuracy"].min() >= 0.98
 myths.settle(
     "C30",

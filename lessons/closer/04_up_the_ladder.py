@@ -299,7 +299,9 @@ for place in (1, 3):
 
 # %%
 for task in ("place 0", "the token before", "place 3"):
-    right = runs.query("encoding == 'none' and layers == 2 and task == @task")["accuracy"]
+    right = runs.query("encoding == 'none' and layers == 2 and task == @task and rate == 0.01")[
+        "accuracy"
+    ]
     print(f"{task}: 98 % right in {(right >= 0.98).sum()} of {len(right)} seeds")
 
 # %% [markdown]
@@ -338,7 +340,7 @@ changes = {
     "layer 1's scores without offsets": "no_first_keys",
     "layer 1 without door 4": "no_first_values",
 }
-of_shaw = runs.dropna(subset="keys_alike")
+of_shaw = runs.query("rate == 0.01").dropna(subset="keys_alike")
 key_3 = {
     name: [float(weight) for row in of_shaw[column] for weight in row.split()]
     for name, column in changes.items()
