@@ -12,7 +12,6 @@ from twelve_pictures import HERE, lessons, picture_cell
 ON_PHONES: dict[str, list[int | Window]] = {
     "03_learned": [(254, 36, 293, 324)],  # the slower three hands
     "04_relative": [(0, 24, 385, 212)],  # without the exercise, below the title
-    "06_alibi": [2],
     "08_stretching_rope": [2],
     "11_capstone": [(0, 0, 390, 292)],  # patients A to D
 }

@@ -116,7 +116,7 @@ price = Explorer(
     "head's weight. It starts steeper than ALiBi.",
     {
         "head": Slider(1, 4, 1, label="head to draw"),
-        "peak": Slider(0, 16, 0, label="it likes (back)"),
+        "peak": Slider(0, 16, 0, label="its peak (back)"),
         "slope": Slider(1 / 256, 4.0, 2.0, ratio=True, label="price a step"),
         "higher": Slider(0.0, 5.0, 2.0, step=0.5, label="key 10 back scores higher by"),
         "sight": Choice(("all keys", "12 keys", "3 keys"), label="in sight"),
