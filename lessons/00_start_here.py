@@ -140,12 +140,12 @@ guess = widgets.predict(
 # *drawings* of random words, the nearer "the"'s weight is divided by the farther's: above 1, the
 # nearer is *ahead*.
 #
-# 1. Shut *rotate* and open *bias* slowly. Watch the orange number, then the dots.
-# 2. *rotate* at 1 again: how little *bias* puts the nearer ahead in all 20?
+# 1. Open *bias* slowly. Watch the orange number (drawing 14 shows it best), then the dots.
+# 2. *bias* at 0, *rotate* at 1: how little *bias* puts the nearer ahead in all 20 then?
 # 3. Only *values* at 1: which picture changes, and which two do not?
 
 # %%
-explorers.doors(rotate=1.0)
+explorers.doors()
 
 # %% tags=["plumbing"]
 # Bias as it opens, each door alone at 1, and the least bias
