@@ -198,10 +198,10 @@ for bias in torch.arange(21) / 20:
 
 # %% [markdown]
 # **Look:** the nearer "the" pays for one place. It gains while "cat" looks farther than that on the
-# mean, then "cat" itself, which pays nothing, takes most. (Divided by √32, scores let "cat" look at
-# itself from the start: there it only loses.) Two places more cost 2: in each drawing the farther
-# "the" ends with $e^2$ times less than the nearer. *embed* mostly favours the nearer: marks of near
-# places are more alike. *rotate* alone favours either as often: random words are not alike.
+# mean, then "cat" itself, which pays nothing, takes most. (Divided by √32, scores keep "cat" at
+# itself: there it only loses.) Two places more cost 2: the farther "the" ends with $e^2$ times
+# less. *embed* mostly favours the nearer: marks of near places are more alike. *rotate* alone
+# favours either as often: random words are not alike.
 #
 # ## Exercise
 #

@@ -829,8 +829,8 @@ myths.settle(
 # - Past the end every way but an error guesses.
 # - Any fitted rotation has hands. In ten random walks all pass seen rows, none unseen. Most
 #   hands of slow enough curves pass unseen ones.
-# - In one encoder's table four of five (of ten directions, rows 1 to 255) pass later rows, half a
-#   turn ahead: a ladder nobody wrote. In 480 tokens the fifth moves the vector most.
+# - In one encoder's table four of five pass later rows, half a turn ahead: a ladder nobody wrote.
+#   In 480 tokens the fifth moves the vector most.
 #
 # **Read next:** Wang and Chen 2020, arXiv 2010.04903; Shinn 2023,
 # *Phantom oscillations in principal component analysis*.

@@ -383,7 +383,7 @@ guess = widgets.predict(
 #    and why?
 # 2. Set head 2's slope to 1, and ask for place 2. In the middle, which key has the tallest bar? Can
 #    you do better *by hand*?
-# 3. Bring place 2 above 98 %, by whatever it takes.
+# 3. How high can you bring place 2, by whatever it takes?
 
 # %%
 from course_lab import explorers
@@ -636,14 +636,14 @@ for name in ("numbers", "both"):
 # and numbers did not ([up the ladder](closer/04_up_the_ladder.ipynb)).
 #
 # How can a second layer help? With $a^V$ and equal weights, token 0 gets $a^V_0$, token 1 the mean
-# of $a^V_0$ and $a^V_{-1}$, and so on. So layer 1 can write into each token its place, and layer 2
-# can read it. (How numbers do it, we did not look.)
+# of $a^V_0$ and $a^V_{-1}$. So layer 1 can write into each token its place, and layer 2 can read
+# it.
 #
 # ## The price
 #
 # A position's vector is added once a token. A number for an offset is added to a score that is
-# there anyway. But a vector for an offset has to meet its query, for each query *and* key. Since
-# far offsets are clipped, $2k + 1$ vectors fit any length:
+# there anyway. But a vector enters every score. Since far offsets are clipped, $2k + 1$ vectors fit
+# any length:
 
 # %%
 print((torch.arange(6) - torch.arange(6)[:, None]).clamp(-2, 2))  # c for six tokens, k = 2
@@ -761,7 +761,8 @@ plots.show(
 
 # %% [markdown]
 # **Look:** so why not say "three to the left"? Say it: at position 50 it is as true as at 0. But a
-# position's vector is paid once a token, an offset's at every pair.
+# position's vector is added once a token. An offset's is met at every pair, or, as in Exercise 2,
+# each pair fetches its number.
 #
 # Unless it comes apart. A straight line does: $m(i - j) = mi - mj$, and $mi$ cancels. What is left
 # is a number a *key*, the thin column. Can more than a line come apart?

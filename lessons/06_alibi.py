@@ -357,7 +357,7 @@ for heads, slopes in {(0, 1): "1/4 and 1/16", (2, 3): "1/64 and 1/256"}.items():
     print(f"heads of {slopes} cut: {rise:+.3f}")
 
 # %% [markdown]
-# **Look:** cut the flat heads, and hardly a rise is left. Cut the steep ones, and it stays.
+# **Look:** cut the flat heads, and hardly a rise is left. Cut the steep ones: it stays.
 #
 # ## Another question: how low at 64?
 #
@@ -365,8 +365,7 @@ for heads, slopes in {(0, 1): "1/4 and 1/16", (2, 3): "1/64 and 1/256"}.items():
 # these slopes?
 #
 # **Steep lines** have slopes 2, 1, 1/2 and 1/4. Of equal keys the nearest 2, 3, 6 and 12 hold
-# 95 %. Their loss is 1.25. The explorer begins with them. A head's **peak** (a circle) is where its
-# price is 0.
+# 95 %. Their loss is 1.25. A head's **peak** (a circle) is where its price is 0.
 #
 # 1. Cut the heads to the nearest 3 keys (*in sight*). Which slope, uncut, sees as few?
 # 2. All keys again: pull head 4's peak to 3 back, and give that key over 90 %.
@@ -628,13 +627,11 @@ for name, label in NAMES.items():
         shape = "^" if losses[1024] > TOP else "o"
         fill = hue if losses is means[-1] and len(means) == 2 else "white"
         ax.plot(*point, shape, color=hue, markerfacecolor=fill, markersize=8, clip_on=False)
-    words = label
-    if points[0][1] == TOP:
-        above = " → ".join(f"{losses[1024]:.1f}" for losses in means)
-        words += f": {above} at 1,024"
+    above = " → ".join(f"{losses[1024]:.1f}" for losses in means)
+    caption = f"{label}: {above} at 1,024" if points[0][1] == TOP else label
     across, up, side = PLACES[name]
     offset = {"textcoords": "offset points", "xytext": (across, up), "ha": side, "va": "center"}
-    ax.annotate(words, points[0], color=hue, fontsize=10, **offset)
+    ax.annotate(caption, points[0], color=hue, fontsize=10, **offset)
 ax.set(xlim=(LOW, HIGH), ylim=(1.19, 1.49))
 ax.set_xlabel("loss at 64 (nats a byte)\nhollow: 1,200 steps; filled: 12,000")
 ax.set_ylabel("loss at 1,024, read whole")
@@ -676,7 +673,7 @@ plots.show(
 #
 # - At 1,024, of those in the picture, the tents and nailed heads are lowest, trained 1,200 steps
 #   (0.004 apart, 3 seeds). Each of the tents' five seeds is below both of T5's long runs. RoPE and
-#   NoPE fail. (In its window RoPE stayed at 1.25; untried on the long runs.)
+#   NoPE fail.
 # - At 64, after 12,000 steps, T5's two runs are below everything fixed. One of NoPE's is as low.
 # - The tents are worse in the long runs, on held-out text. Why, we do not know.
 #
@@ -743,7 +740,7 @@ myths.settle(
 # - Unmasked, without a start token, one price for both sides makes mirrored texts look alike.
 # - Trained 1,200 steps at 64 bytes, ALiBi rises by 0.03 at 1,024. RoPE in a 64-key window stays
 #   lower, at 1.25.
-# - After 1,200 steps heads nailed to one key, which cannot choose, are below RoPE at 64.
+# - After 1,200 steps heads nailed to one key are below RoPE at 64.
 # - In the last picture, lowest at 1,024 read whole: tents and nailed heads (0.004 apart, 3 seeds),
 #   after 1,200 steps. T5, after 12,000 (two runs), is below them at 64 alone.
 #

@@ -290,6 +290,19 @@ def _centred_by_one_number(rows: Tensor, n: int, count: int) -> Tensor:
     return rows.mean() + torch.cat(later[1:]) @ directions
 
 
+def _fitted_to_some(rows_of_fit: slice) -> Callable[[Tensor, int, int], Tensor]:
+    """Return an answer whose turn leaves out some of the known rows."""
+
+    def carry(rows: Tensor, n: int, count: int) -> Tensor:
+        coordinates, _ = _coordinates(rows, count)
+        clock, later = turn(coordinates[rows_of_fit]), [coordinates[-1:]]
+        for _ in range(n):
+            later.append(clock.onwards(later[-1]))
+        return _back(rows, torch.cat(later[1:]))
+
+    return carry
+
+
 def _along(centred: Tensor, n: int, count: int, columns: bool = False) -> Tensor:
     """Let the clock run along the directions of an SVD: its rows, or by mistake its columns."""
     last = torch.linalg.svd(centred, full_matrices=True)[2]
@@ -646,6 +659,11 @@ check_carry_on = Check(
             "the clock runs backwards",
             "Which comes first in your pairs of rows: the one before, or the one after?",
             lambda rows, n, count: _back(rows, _run(rows, n, count, backwards=True)[1:]),
+        ),
+        Mistake(
+            "the turn is not fitted to all known rows",
+            "From which of the known rows to which has the turn to lead?",
+            *map(_fitted_to_some, (slice(None, -1), slice(1, None))),
         ),
         Mistake(
             "the clock starts again at the first row",
@@ -1031,6 +1049,11 @@ check_believable = Check(
             ],
         ),
         Mistake(
+            "degrees are compared with radians",
+            "In which unit are your steps, and in which is your whole turn?",
+            _by_steps_of(lambda hand, known: 360 * _turns(hand[:known]) >= 2 * math.pi),
+        ),
+        Mistake(
             "steps back and forth are added up",
             "A hand that trembles makes many steps, ahead and back. Has it come round?",
             _by_steps_of(lambda hand, known: _travels(hand[:known])),
@@ -1155,6 +1178,8 @@ check_believable = Check(
             "hands are left out that came round once, but not twice",
             "What of a hand that came round once and a half? How often must a hand come round to "
             "show its period?",
+            _by_steps_of(lambda hand, known: _turns(hand[:known]) >= 1.6),
+            _by_steps_of(lambda hand, known: _turns(hand[:known]) >= 1.75),
             _by_steps_of(lambda hand, known: _turns(hand[:known]) >= 2),
             _by_steps_of(lambda hand, known: _turns(hand[:known]) >= 3),
             _within(lambda period, known, all_rows: 2 * period <= known),

@@ -1211,6 +1211,11 @@ check_single_out = Check(
     ],
     mistakes=[
         Mistake(
+            "the axis of a single head is dropped",
+            "One head has one factor. In which shape should it come back, and in which does it?",
+            lambda slopes, n: _single_out(slopes, n).squeeze(),
+        ),
+        Mistake(
             "the heads favour near keys",
             "With a slope above 0, which key should have the largest weight? And which keys does "
             "your system speak of?",

@@ -75,9 +75,9 @@ plots.show(
 )
 
 # %% [markdown]
-# **Look:** each place multiplies the factor by at least 25. Numbers are rounded: near 1 to steps of
-# about 1e-7 in float32, and 0.01 in bfloat16. At a dotted line one such step, times the factor, is
-# as large as the answer.
+# **Look:** with slopes evenly from 6 to 1 each place multiplies the factor by at least 25. Numbers
+# are rounded: near 1 to steps of about 1e-7 in float32, and 0.01 in bfloat16. At a dotted line one
+# such step, times the factor, is as large as the answer.
 #
 # So is it rounding that keeps a model from place 3? Lesson 04's slopes for it were 5, 3.5, 2.5 and
 # 1.5. Let us round their weights to float32.
