@@ -316,7 +316,7 @@ plots.show(fig, f"Share of right answers past the trained rows, three ways: {des
 # %% [markdown]
 # **Look:** interpolation helps *fill in*: near tokens stay near. But place 3's token then reads
 # between rows 1 and 2. There only row 3 has to stand out, and in this start no clamped or spare row
-# looks like it. Is there a *rule* from row to row?
+# looks like it. Could a *rule* from row to row go on there?
 #
 # ## One turn
 #
@@ -383,9 +383,10 @@ line_up = explorers.explorer_tables()  # rows 1 to 511 of tables A to E
 # In three **decoys** nothing turns: a *random walk*; *smooth noise*, a running mean of 20 random
 # rows; *waves out of step*, the real table's waves, each shifted at random.
 #
-# A panel follows one hand, the real part of $h_p$. The dashed line is its forecast, made 0.5 turns
-# before (at most 200 rows). Step through tables A to E. **In which two do most hands keep to the
-# dashed line?** Guess by eye, then tick *show misses*.
+# A panel follows one hand, the real part of $h_p$; dashed is its forecast, made 0.5 turns before
+# (at most 200 rows). A hand **passes** if its *worst* miss, from one row to half a turn ahead, is
+# below 0.2. A table is a **clock** if three of its five hands pass. Step through tables A to E.
+# **Which two are clocks?** Guess by eye, then tick *show misses*.
 
 # %%
 explorers.clock_hands()
@@ -394,11 +395,6 @@ explorers.clock_hands()
 guess = widgets.predict(
     "Which two are the clocks?", ["A and C", "B and C", "B and D", "C and E", "D and E"]
 )
-
-# %% [markdown]
-# The verdict asks for each horizon, from one row up to half a turn (at most 200 rows), in rows 256
-# to 511. A hand **passes** if its *worst* miss is below 0.2. A table is a **clock** if three of its
-# five hands pass.
 
 # %% tags=["plumbing"]
 # The answer, and every hand
@@ -567,7 +563,7 @@ plots.show(
 # **Look:** nobody wrote a ladder of speeds. In ten directions one came out: four hands, each
 # about three times as slow as the last, and an arc. Of these the fast ones move its vector most in
 # 20 tokens, where what lies outside them counts more still. In 126 tokens, as long as in its
-# tuning, the arc is still a knot: nothing is lost. In 480 it moves most.
+# tuning, the arc is nearly a knot: little is lost. In 480 it moves most.
 #
 # ## Exercises
 #
@@ -618,6 +614,7 @@ if check_carry_on.verdict(carry_on).kind == "right":
         ((267, 0.95), "your clock", "C0"),
         ((314, 0.8), "(from row 300)", "C0"),
         ((470, -0.42), "clamp", "C1"),
+        ((424, 0.44), "(from row 300)", "C1"),
     ):
         ax.text(*place, text, color=color, fontsize=10, va="center")
     ax.axhline(0, color="0.6", linewidth=0.8)

@@ -29,7 +29,7 @@ from course_lab.explorers.short_sentence import (
     through_doors,
 )
 from course_lab.explorers.stretch import RIVALS, factors_of, passage
-from course_lab.position_table import miss
+from course_lab.position_table import largest_miss, miss
 from course_lab.straight_heads import best_readout, keys_asked, share_right, straight_weights
 from course_utils import measures
 from course_utils.attention.kv_cache import KVCache
@@ -369,7 +369,7 @@ def clock_hands(show: str, table: str, hand: int, ahead: float, misses: bool) ->
         each = [explorers.hand_coordinates(rows) for rows in tables.values()]
         periods = torch.stack([its_periods[hand] for its_periods, _ in each])
         pointing = torch.stack([its_hands[hand] for _, its_hands in each])
-    rows, foretold, missed = [], [], []
+    rows, foretold, missed, worst = [], [], [], []
     for period, mine in zip(periods.tolist(), pointing, strict=True):
         rows.append(min(200, max(1, math.floor(ahead * period + 0.5))))
         angle = torch.tensor(2 * math.pi * rows[-1] / period, dtype=torch.float64)
@@ -377,6 +377,7 @@ def clock_hands(show: str, table: str, hand: int, ahead: float, misses: bool) ->
         turn = torch.polar(torch.ones_like(angle), angle)
         foretold.append(torch.cat([unknown, mine[: -rows[-1]] * turn]).real)
         missed.append(miss(mine[255:], period, rows[-1]))
+        worst.append(largest_miss(mine[255:], period))
     return {
         "x": pointing.real,
         "y": pointing.imag,
@@ -384,6 +385,7 @@ def clock_hands(show: str, table: str, hand: int, ahead: float, misses: bool) ->
         "periods": periods,
         "rows": rows,
         "missed": missed,
+        "worst": worst,
     }
 
 

@@ -421,6 +421,12 @@ def test_the_line_up_says_its_misses_in_the_titles_once_they_are_asked_for():
         assert f"hand {hand}: miss {miss}" in seen
 
 
+def test_the_line_up_says_a_hands_worst_miss_which_decides_beside_that_at_this_horizon():
+    (view,) = look(explorers.clock_hands, [{"table": "C", "misses": True}])
+    seen = "".join(picture["svg"] for picture in view["pictures"])
+    assert "hand 4: miss 0.13, worst 0.32" in seen
+
+
 @pytest.mark.parametrize("name", SENTENCES)
 def test_the_sentence_says_the_number(name):
     views = look(explorers.ALL[name], [start for start, _ in SENTENCES[name]])

@@ -38,6 +38,19 @@ function missedShare({ x, y, foretoldX, foretoldY }, learned, ahead) {
   return missed / size;
 }
 
+// The largest miss of forecasts from one row to half a turn ahead, by table and hand.
+const worstMisses = new Map(); // it takes a while
+
+function worstMiss(name, numbers, hand, period, learned) {
+  const key = `${name} ${hand}`;
+  if (!worstMisses.has(key)) {
+    const horizons = Array.from({ length: rowsAhead(0.5, period) }, (_, n) => n + 1);
+    worstMisses.set(key, Math.max(...horizons.map((ahead) => (
+      missedShare(handOf(numbers, hand, period, ahead), learned, ahead)))));
+  }
+  return worstMisses.get(key);
+}
+
 const MOST_ROWS = 200; // ahead, so that some remain to be judged
 const JUDGED_TURNS = 4; // in view
 const rowsAhead = (part, period) => Math.min(MOST_ROWS, Math.max(1, Math.round(part * period)));
@@ -91,19 +104,23 @@ const EXPLORER = {
       pointingOf(panel.from, tables[panel.from]), panel.hand, periods[n], rows[n],
     ));
     const missed = hands.map((each, n) => missedShare(each, learned, rows[n]));
+    const worst = shown.map(({ from, hand: number }, n) => worstMiss(
+      from, pointingOf(from, tables[from]), number, periods[n], learned,
+    ));
     const [x, y, foretoldX] = ["x", "y", "foretoldX"]
       .map((part) => hands.map((each) => Array.from(each[part])));
-    return { x, y, foretoldX, periods, rows, missed };
+    return { x, y, foretoldX, periods, rows, missed, worst };
   },
 
   draw(panels, numbers, { show, table, hand, misses }) {
-    const { x, y, foretoldX, periods, rows, missed } = numbers;
+    const { x, y, foretoldX, periods, rows, missed, worst } = numbers;
     const { learned } = SPEC.data;
     const short = new Map(shortOf(numbers));
     const shown = shownIn({ show, table, hand });
     shown.forEach(({ title }, n) => {
       const turns = short.has(n) ? `: ${short.get(n)} turns ahead` : "";
-      const after = misses ? `: miss ${fixed(missed[n], 2)}` : turns; // the sentence has the turns
+      const shares = `: miss ${fixed(missed[n], 2)}, worst ${fixed(worst[n], 2)}`;
+      const after = misses ? shares : turns; // the sentence has the turns
       drawAlong(panels[n], x[n], foretoldX[n], periods[n], rows[n], title + after);
     });
     const inPlane = shown.findIndex((panel) => panel.from === table && panel.hand === hand);
