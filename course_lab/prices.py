@@ -7,11 +7,11 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from course_lab.checks.calls import failing_line
 from course_utils.encodings import ALiBi, Places, PositionalEncoding
 from course_utils.models import TinyTransformer
 
 TRAINED = 64  # bytes of a text in training
-FAR = 8  # places from which on no farther key may gain
 READ = 512  # bytes of the longest text that is read
 GAIN, RISE = 0.05, 0.02  # nats a byte: what a price has to win, and may lose up to ``READ``
 FAR_SHARE = 0.05  # of a head's weight, on keys that no training text had
@@ -132,7 +132,16 @@ def refusal(price: type[PositionalEncoding]) -> str:
         usable(price)
     except Unusable as error:
         return f"… Not yet: {error}"
+    except Exception as error:  # of the learner's own code
+        return _own_error(price, error)
     return ""
+
+
+def _own_error(price: type[PositionalEncoding], error: Exception) -> str:
+    """The learner's error in one line, with the line of code in which it came."""
+    words = (str(error).splitlines() or [""])[0]
+    line = failing_line(price.bias_by_offset, error)
+    return f"… Not yet: {type(error).__name__}: {words}{line}"
 
 
 def _new_methods(price: Price) -> list[str]:
@@ -167,6 +176,8 @@ def told_apart(price: type[PositionalEncoding]) -> str:
         encoding = usable(price, drawn=False)(32, 4)
     except Unusable as error:
         return f"… Not yet: {error}"
+    except Exception as error:  # of the learner's own code
+        return _own_error(price, error)
     offsets = torch.tensor([-2, -1, 0, 1, 2])
     bias = encoding.bias_by_offset(offsets.clone())
     if bias is None or bias.isnan().any() or (bias == math.inf).any():
@@ -282,7 +293,7 @@ def _no_price_by_offset(
 
 def _reward(encoding: PositionalEncoding) -> str:
     """A question about a head that adds more to a far key than to a nearer one, or ""."""
-    distances = torch.arange(FAR, 2 * TRAINED + 1)
+    distances = torch.arange(1, READ + 1)
     for side, sign in (("before", -1), ("after", 1)):
         bias = encoding.bias_by_offset(sign * distances)
         if bias is None:

@@ -361,8 +361,8 @@ for heads, slopes in {(0, 1): "1/4 and 1/16", (2, 3): "1/64 and 1/256"}.items():
 #
 # ## Another question: how low at 64?
 #
-# ALiBi lasts, but high: at 64 its loss is 1.40, RoPE's 1.25. Is that the fault of prices, or of
-# these slopes?
+# ALiBi nearly lasts, but high: at 64 its loss is 1.40, RoPE's 1.25. Is that prices' fault, or
+# these slopes'?
 #
 # **Steep lines** have slopes 2, 1, 1/2 and 1/4. Of equal keys the nearest 2, 3, 6 and 12 hold
 # 95 %. Their loss is 1.25. A head's **peak** (a circle) is where its price is 0.
@@ -428,9 +428,9 @@ won = cuts["alibi"].mean() - cuts.mean()
 print(f"3 keys in each head: {100 * won['narrow'] / won['steep']:.0f} % of the steep lines' gain")
 
 # %% [markdown]
-# **Look:** heads cut off so win as much as the steep lines (full models, 3 seeds). Against
-# ALiBi, after 1,200 steps, it is the short sight that wins. Even 3 keys in each head bring three
-# quarters of it.
+# **Look:** heads cut off so win as much as the steep lines (full models, 3 seeds). It takes no
+# slope. Even 3 keys in each head bring three quarters of it. (12 in each bring little:
+# [closer look](closer/06_other_prices.ipynb).)
 #
 # ## Exercises
 #

@@ -486,11 +486,15 @@ def test_a_price_that_the_offset_alone_does_not_decide_is_asked_about(by_offset,
         (lambda price, offsets: price.where(offsets <= 0, -5 + 0.01 * offsets), "after"),
         (lambda price, offsets: price.where(offsets <= 0, -1 / offsets), "after"),
         (lambda price, offsets: price.where(offsets <= 0, 2.0 - (offsets - 20).abs()), "after"),
+        (lambda price, offsets: price + 2.0 * offsets.clamp(0, 7), "after"),
+        (lambda price, offsets: price - (offsets > 0).float() + 500.0 * (offsets > 200), "after"),
+        (lambda price, offsets: -0.25 * (offsets + 5).abs().expand(4, -1), "before"),
     ],
 )
 def test_a_reward_that_grows_with_distance_is_remarked_on(by_offset, side):
     text = prices.told_apart(of_offsets(by_offset))
-    assert f"to the key 8 {side}" in text and text.endswith("Is that a price, or a reward?")
+    assert re.search(rf"adds .* to the key \d+ {side}", text)
+    assert text.endswith("Is that a price, or a reward?")
     assert text.startswith("… Not yet.") and "✓" not in text
 
 
@@ -570,12 +574,14 @@ def test_prices_that_may_be_trained_are_not_refused():
     assert prices.refusal(type(drawn_prices.all_one_back(128, 4))) == ""
 
 
-def test_an_error_of_the_learner_s_own_code_is_still_raised():
-    def own(distance):
-        raise ValueError("my own")
+def test_an_error_of_the_learner_s_own_code_is_one_line_with_the_line_in_which_it_came():
+    class Sided(ALiBi):
+        def bias_by_offset(self, offsets):
+            return super().bias_by_offset(offsets) * torch.where(offsets > 0, 2.0)  # type: ignore[call-overload]
 
-    with pytest.raises(ValueError, match="my own"):
-        prices.refusal(drawn(own))
+    for text in (prices.refusal(Sided), prices.told_apart(Sided)):
+        assert text.startswith("… Not yet: TypeError: where()") and "\n" not in text
+        assert "(in your line `return super().bias_by_offset(offsets) * torch.where(" in text
 
 
 def test_a_cheaper_side_is_no_reward_for_being_far_and_passes_with_a_word():
@@ -599,7 +605,6 @@ def test_prices_that_are_no_rewards_are_not_remarked_on():
         lambda price, offsets: price * (offsets < 0),
         lambda price, offsets: price + (offsets <= 0),
         lambda price, offsets: -0.25 * (offsets + 1).abs().expand(4, -1),
-        lambda price, offsets: -0.25 * (offsets + 5).abs().expand(4, -1),
         lambda price, offsets: price.masked_fill(offsets > 1, -math.inf),
     ):
         text = prices.told_apart(of_offsets(by_offset))
