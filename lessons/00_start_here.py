@@ -152,8 +152,8 @@ explorers.doors()
 from course_lab.explorers.short_sentence import drawings, through_doors
 
 openings = torch.linspace(0, 1, 101).tolist()
-weights = torch.stack([through_doors(drawings(2000), bias=bias)[0] for bias in openings])
-nearer, farther, cat = weights[..., 0], weights[..., 4], weights[:, 0, 1]  # (101, 2000), …, (101,)
+by_bias = torch.stack([through_doors(drawings(2000), bias=bias)[0] for bias in openings])
+nearer, farther, cat = by_bias[..., 0], by_bias[..., 4], by_bias[:, 0, 1]  # (101, 2000), …, (101,)
 rises, stays = ((nearer[n] > nearer[0]).double().mean().item() for n in (10, 100))
 at_both_ends = {(True, True): 0, (True, False): 1, (False, True): 2, (False, False): 3}
 guess.reveal(options[at_both_ends[rises > 0.5, stays > 0.5]])
@@ -175,11 +175,11 @@ plots.show(
 )
 print(f"bias 0.1 lifts it in {100 * rises:.0f} % of 2,000 drawings; at 1 it is below its start in")
 print(f"all but {2000 * stays:.0f}. Drawing 0: highest at {openings[top]:.2f}; there", end=" ")
-print(f"“cat” looks {weights[top, 0] @ distances:.2f} places far on the mean.")
+print(f"“cat” looks {by_bias[top, 0] @ distances:.2f} places far on the mean.")
 print(f"“cat” keeps {cat[0]:.2f}, {cat[top]:.2f} and {cat[-1]:.2f} for itself at 0, there and 1.")
 by_root = drawings(2000) * 32**0.25  # so that scores are divided by √32
-starts, later = (through_doors(by_root, bias=bias)[0][:, 0] for bias in (0.0, 0.1))
-print(f"scores divided by √32: bias 0.1 lifts it in {100 * (later > starts).double().mean():.1f} %")
+gains = 100 * (through_doors(by_root)[0] @ distances > 1).double().mean()
+print(f"scores divided by √32: it gains at first in {gains:.2f} % of the drawings")
 ratios = nearer[-1] / farther[-1]
 print(f"bias 1, nearer ÷ farther: {ratios.min():.2f} to {ratios.max():.2f}", end="; ")
 print(f"e² is {torch.e**2:.2f}")
@@ -198,9 +198,9 @@ for bias in torch.arange(21) / 20:
 
 # %% [markdown]
 # **Look:** the nearer "the" pays for one place. It gains while "cat" looks farther than that on the
-# mean, then "cat" itself, which pays nothing, takes most. (Divided by √32, scores keep "cat" at
-# itself: there it only loses.) Two places more cost 2: the farther "the" ends with $e^2$ times
-# less. *embed* mostly favours the nearer: marks of near places are more alike. *rotate* alone
+# mean. From then on the loss of all others goes to "cat" itself. (Divided by √32, scores keep "cat"
+# at itself: it hardly ever gains.) Two places more cost 2: the farther "the" ends $e^2$ times
+# lower. *embed* mostly favours the nearer: marks of near places are more alike. *rotate* alone
 # favours either as often: random words are not alike.
 #
 # ## Exercise
@@ -209,7 +209,7 @@ for bias in torch.arange(21) / 20:
 # weights that the word at `place` gives all `words`. Divide dot products by the vectors' width,
 # take off `strength` times the distance in places, then softmax.
 #
-# Stuck? A button gives hints.
+# A button gives hints.
 
 
 # %% tags=["stub"]

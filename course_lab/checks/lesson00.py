@@ -262,6 +262,13 @@ check_attention_weights = Check(
             _from_score_and_price(lambda scores, price: scores.softmax(0)),
         ),
         Mistake(
+            "the strength multiplies the scores, too",
+            "At strength 0 no distance counts. What is left of the scores in yours?",
+            lambda words, p, strength: (
+                strength * (_scores(words, p) - _distances(words, p))
+            ).softmax(0),
+        ),
+        Mistake(
             "the strength does not multiply the distance",
             "What do one place and two places cost in yours at strength 1, and what at strength 2?",
             lambda words, p, strength: (
@@ -386,6 +393,7 @@ check_attention_weights = Check(
             "Most models do that. By what does this lesson divide?",
             _divided_by(_root),
             _without_price(_root),
+            _divided_by(lambda words: 32**0.5),
         ),
         Mistake(
             "the dot product is divided by the lengths of both vectors",
