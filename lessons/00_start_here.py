@@ -165,7 +165,7 @@ ax.axhline(1, color="0.6", linewidth=0.8)
 ax.plot(openings, over_start, color="C1", linewidth=0.8, alpha=0.4)
 ax.plot(openings, over_start[:, 0], color="C1", linewidth=2.5)
 ax.plot(openings[top], over_start[top, 0], "o", color="C1", markersize=7)
-ax.set(xlabel="bias", ylabel="weight of the nearer\n“the”, times its start", xlim=(0, 1))
+ax.set(xlabel="bias", ylabel="weight of the nearer “the”\n÷ its weight at bias 0", xlim=(0, 1))
 ax.set_title("The nearer “the” gains at first, then loses (thick: drawing 0)")
 plots.show(
     fig,
