@@ -22,33 +22,29 @@ function handOf(numbers, hand, period, ahead) {
   const sin = Math.sin(2 * Math.PI * ahead / period);
   const foretoldX = x.map((_, row) =>
     (row < ahead ? NaN : cos * x[row - ahead] - sin * y[row - ahead]));
-  const foretoldY = y.map((_, row) =>
-    (row < ahead ? NaN : sin * x[row - ahead] + cos * y[row - ahead]));
-  return { x, y, foretoldX, foretoldY };
+  return { x, y, foretoldX };
 }
 
-// What is missed in the rows after the learned ones. 0: exact, 1: nothing in common, 2: opposite.
-function missedShare({ x, y, foretoldX, foretoldY }, learned, ahead) {
+// What forecasts `ahead` rows on miss in the rows after the learned ones. 0: exact, 1: nothing in
+// common, 2: opposite.
+function missedShare({ x, y }, period, learned, ahead) {
+  const cos = Math.cos(2 * Math.PI * ahead / period);
+  const sin = Math.sin(2 * Math.PI * ahead / period);
   let missed = 0;
   let size = 0;
   for (let row = learned + ahead; row < x.length; row++) {
-    missed += (x[row] - foretoldX[row]) ** 2 + (y[row] - foretoldY[row]) ** 2;
-    size += x[row] ** 2 + y[row] ** 2 + foretoldX[row] ** 2 + foretoldY[row] ** 2;
+    const foretoldX = cos * x[row - ahead] - sin * y[row - ahead];
+    const foretoldY = sin * x[row - ahead] + cos * y[row - ahead];
+    missed += (x[row] - foretoldX) ** 2 + (y[row] - foretoldY) ** 2;
+    size += x[row] ** 2 + y[row] ** 2 + foretoldX ** 2 + foretoldY ** 2;
   }
   return missed / size;
 }
 
-// The largest miss of forecasts from one row to half a turn ahead, by table and hand.
-const worstMisses = new Map(); // it takes a while
-
-function worstMiss(name, numbers, hand, period, learned) {
-  const key = `${name} ${hand}`;
-  if (!worstMisses.has(key)) {
-    const horizons = Array.from({ length: rowsAhead(0.5, period) }, (_, n) => n + 1);
-    worstMisses.set(key, Math.max(...horizons.map((ahead) => (
-      missedShare(handOf(numbers, hand, period, ahead), learned, ahead)))));
-  }
-  return worstMisses.get(key);
+// The largest miss of forecasts from one row to half a turn ahead.
+function worstMiss(hand, period, learned) {
+  const horizons = Array.from({ length: rowsAhead(0.5, period) }, (_, n) => n + 1);
+  return Math.max(...horizons.map((ahead) => missedShare(hand, period, learned, ahead)));
 }
 
 const MOST_ROWS = 200; // ahead, so that some remain to be judged
@@ -103,10 +99,8 @@ const EXPLORER = {
     const hands = shown.map((panel, n) => handOf(
       pointingOf(panel.from, tables[panel.from]), panel.hand, periods[n], rows[n],
     ));
-    const missed = hands.map((each, n) => missedShare(each, learned, rows[n]));
-    const worst = shown.map(({ from, hand: number }, n) => worstMiss(
-      from, pointingOf(from, tables[from]), number, periods[n], learned,
-    ));
+    const missed = hands.map((each, n) => missedShare(each, periods[n], learned, rows[n]));
+    const worst = hands.map((each, n) => worstMiss(each, periods[n], learned));
     const [x, y, foretoldX] = ["x", "y", "foretoldX"]
       .map((part) => hands.map((each) => Array.from(each[part])));
     return { x, y, foretoldX, periods, rows, missed, worst };
