@@ -36,7 +36,7 @@ WORDS = {  # of notebooks → of pages, where nothing runs
     "Now it and two others judge your setting and your ramp,": "In a notebook it and two others "
     "judge your setting and your ramp; here those of the course,",
     "Change `mine` and run the cell.": "In the notebook you can change `mine` and run the cell.",
-    "Stuck? A button gives hints.": "Write it in the notebook.",
+    "A button gives hints.": "Write it in the notebook.",
     "You run the first of these trainings.": "",
     "Then run again `Mine`": "In the notebook, run again `Mine`",
     "Press ▶, and the picture paints itself. Then take another padding.": "In the notebook a "
