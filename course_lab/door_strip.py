@@ -1,4 +1,4 @@
-"""The strip of four doors at the head of every lesson."""
+"""The four doors: as a strip at the head of every lesson, and on the way through attention."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -46,6 +46,56 @@ def describe_doors(doors: Sequence[str]) -> str:
     if not doors:
         return f"The four doors {', '.join(DOORS[:-1])} and {DOORS[-1]}, all shut."
     return f"The strip of four doors; open: {', '.join(doors)}."
+
+
+def doors_in_attention() -> Figure:
+    """Draw what attention does with words, and where on the way the four doors stand."""
+    fig = Figure(figsize=(8.0, 2.5))
+    fig.set_layout_engine("none")
+    ax = fig.add_axes((0, 0, 1, 1))
+    ax.set(xlim=(0, 16), ylim=(0, 5))
+    ax.axis("off")
+    above, between, below = 3.6, 2.3, 1.0  # heights
+    line: dict[str, Any] = {"color": "0.5", "linewidth": 1.4, "zorder": 0}
+    ax.plot([1.5, 3.2, 3.9], [between, between, above], **line)
+    ax.plot([3.2, 3.9], [between, below], **line)
+    ax.plot([4.6, 13.3, 13.55], [below, below, between - 0.8], **line)
+    for start, end in (
+        ((4.9, above), (6.7, above)),
+        ((8.0, above), (10.0, above)),
+        ((11.5, above), (12.1, above)),
+        ((13.3, above), (13.7, between + 0.6)),
+        ((13.55, between - 0.8), (13.7, between - 0.6)),
+    ):
+        ax.annotate(
+            "",
+            xy=end,
+            xytext=start,
+            arrowprops={"arrowstyle": "->", "color": "0.5", "linewidth": 1.4},
+        )
+    for place, words in (
+        ((0.8, between), "words"),
+        ((4.45, above), "q, k"),
+        ((4.25, below), "v"),
+        ((7.35, above), "scores"),
+        ((10.75, above), "softmax"),
+        ((12.9, above), "weights"),
+        ((14.6, between), "weight × v,\nsummed"),
+    ):
+        look = {"boxstyle": "square,pad=0.2", "facecolor": "white", "edgecolor": "none"}
+        ax.text(*place, words, ha="center", va="center", fontsize=11, bbox=look)
+    places = {"embed": (2.3, between), "rotate": (5.7, above), "bias": (9.0, above)}
+    places["values"] = (5.7, below)
+    what = {"embed": "adds a mark", "rotate": "turns them", "bias": "takes some off"}
+    what["values"] = "adds the steps"
+    for number, door in enumerate(DOORS, start=1):
+        x, y = places[door]
+        frame = {"facecolor": "white", "edgecolor": OPEN_COLOUR, "linewidth": 1.8}
+        ax.add_patch(Rectangle((x - 0.3, y - 0.5), 0.6, 1.0, **frame))
+        ax.text(x, y, str(number), ha="center", va="center", color=OPEN_COLOUR, weight="bold")
+        ax.text(x, y + 0.85, door, ha="center", va="center", color=OPEN_COLOUR, weight="bold")
+        ax.text(x, y - 0.8, what[door], ha="center", va="center", fontsize=9.5, color=QUIET_INK)
+    return fig
 
 
 def _draw_door(ax: Axes, number: int, door: str, is_open: bool) -> None:

@@ -66,6 +66,8 @@ weights_now = (placed @ placed[1] / 32).softmax(0)
 
 # %% tags=["plumbing"]
 # The answer
+import math
+
 import matplotlib.pyplot as plt
 
 from course_utils import plots
@@ -109,38 +111,42 @@ for name, p in [("nearer", 0), ("farther", 4)]:
 #
 # Attention uses each word's vector three times. As a *query* $q$ it asks, here "cat". As a *key*
 # $k$ it is compared with the query: the score. As a *value vector* $v$ it is multiplied by its
-# weight and summed.
+# weight and summed. What tells a model where words stand is a *positional encoding*. This course
+# lets it in by four doors.
 
 # %% tags=["plumbing", "picture"]
 # The four doors
-from course_lab.door_strip import describe_doors, door_strip
-from course_utils.encodings.base import DOORS
+from course_lab.door_strip import doors_in_attention
 
 plots.show(
-    door_strip(DOORS, "What a word passes on its way through attention"), describe_doors(DOORS)
+    doors_in_attention(),
+    "From words to what attention returns, left to right. Words, door 1 embed, then two ways. "
+    "Above: q and k, door 2 rotate, scores, door 3 bias, softmax, weights. Below: v, door 4 "
+    "values. Both meet where each v is multiplied by its weight, and summed.",
 )
 
 # %% [markdown]
-# What tells a model where words stand is a *positional encoding*. This course lets it in by four
-# doors. Here each opens from 0 to 1:
+# Here each door opens from 0 to 1:
 #
 # 1. **embed** adds a mark, now sines and cosines, which do not grow.
 # 2. **rotate** turns $q$ and $k$ by angles that grow with the place.
 # 3. **bias** takes up to 1 off a score for each place of distance.
 # 4. **values** adds to $v$ the steps from "cat", −1 for the nearer "the".
+#
+# We *draw* the random words 20 times. Only bias opens, to 1.
 
 # %%
-options = ["it rises", "it rises, then falls", "it falls, then rises", "it falls"]
+options = ["twice as much, in each", "3 times, in each", "over 7 times, in each", "it depends"]
 guess = widgets.predict(
-    "Only bias opens, slowly to 1. What does the weight of the nearer “the” do?", options
+    "How much more than the farther “the” does the nearer get, in the 20 drawings?", options
 )
 
 # %% [markdown]
-# Left are the weights. In the middle each multiplies the first number of $v$. Right, for 20
-# *drawings* of random words, the nearer "the"'s weight is divided by the farther's: above 1, the
-# nearer is *ahead*.
+# Left are the weights. In the middle each multiplies the first number of $v$. Right, for each
+# drawing, the weight of the nearer "the" is divided by that of the farther: above 1, the nearer is
+# *ahead*.
 #
-# 1. Open *bias* slowly. Watch the orange number (drawing 14 shows it best), then the dots.
+# 1. Open *bias* slowly. How do the 20 dots move? When does the nearer get twice as much?
 # 2. *bias* at 0, *rotate* at 1: how little *bias* puts the nearer ahead in all 20 then?
 # 3. Only *values* at 1: which picture changes, and which two do not?
 
@@ -148,60 +154,66 @@ guess = widgets.predict(
 explorers.doors()
 
 # %% tags=["plumbing"]
-# Bias as it opens, each door alone at 1, and the least bias
+# Nearer ÷ farther, as one door opens
 from course_lab.explorers.short_sentence import drawings, through_doors
 
-openings = torch.linspace(0, 1, 101).tolist()
-by_bias = torch.stack([through_doors(drawings(2000), bias=bias)[0] for bias in openings])
-nearer, farther, cat = by_bias[..., 0], by_bias[..., 4], by_bias[:, 0, 1]  # (101, 2000), …, (101,)
-rises, stays = ((nearer[n] > nearer[0]).double().mean().item() for n in (10, 100))
-at_both_ends = {(True, True): 0, (True, False): 1, (False, True): 2, (False, False): 3}
-guess.reveal(options[at_both_ends[rises > 0.5, stays > 0.5]])
-top = nearer[:, 0].argmax().item()
-distances = (torch.arange(6) - 1).abs().double()
-fig, ax = plt.subplots(figsize=(7, 2.8), layout="constrained")
-over_start = nearer[:, :20] / nearer[0, :20]
-ax.axhline(1, color="0.6", linewidth=0.8)
-ax.plot(openings, over_start, color="C1", linewidth=0.8, alpha=0.4)
-ax.plot(openings, over_start[:, 0], color="C1", linewidth=2.5)
-ax.plot(openings[top], over_start[top, 0], "o", color="C1", markersize=7)
-ax.set(xlabel="bias", ylabel="weight of the nearer “the”\n÷ its weight at bias 0", xlim=(0, 1))
-ax.set_title("The nearer “the” gains at first, then loses (thick: drawing 0)")
+openings = torch.linspace(0, 1, 21).tolist()
+
+
+def ratios(words, **doors):
+    """In each drawing the weight of the nearer “the”, divided by that of the farther."""
+    weights = through_doors(words, **doors)[0]
+    return weights[:, 0] / weights[:, 4]
+
+
+many = drawings(2000)  # the first 20 are the explorer's
+at_1 = ratios(many, bias=1.0)
+times = {2: options[0], 3: options[1], 7: options[2]}
+guess.reveal(
+    times.get(int(at_1.min()), options[3]) if at_1.max() - at_1.min() < 0.01 else options[3]
+)
+fig, axes = plt.subplots(1, 3, figsize=(9, 2.8), sharey=True, layout="constrained")
+messages = ("bias: one line for all", "embed: each its own", "rotate: each its own")
+described = []
+for ax, door, message in zip(axes, ("bias", "embed", "rotate"), messages, strict=True):
+    lines = torch.stack([ratios(many[:20], **{door: opening}) for opening in openings])
+    ax.axhline(1, color="0.6", linewidth=0.8)
+    ax.plot(openings, lines, color="0.25", linewidth=1, alpha=0.6)
+    ax.set(title=message, xlabel=f"{door}, from shut to open", xlim=(0, 1), yscale="log")
+    ax.minorticks_off()
+    ax.set_yticks([1, 2, 4, 8], ["1", "2", "4", "8"])
+    ax.set_ylim(0.7, 9)
+    described.append(f"{door} {lines[-1].min():.2f} to {lines[-1].max():.2f}")
+axes[0].set_ylabel("nearer ÷ farther “the”")
 plots.show(
     fig,
-    "The weight of the nearer “the” as bias opens from 0 to 1, a line for each of 20 drawings. In "
-    f"drawing 0 it is {nearer[0, 0]:.3f} at 0, {nearer[top, 0]:.3f} at {openings[top]:.2f}, where "
-    f"it is highest, and {nearer[-1, 0]:.3f} at 1.",
+    "How many times as much as the farther the nearer “the” gets, as one door opens from 0 to 1, a "
+    f"line for each of 20 drawings. All begin at 1; they end at: {'; '.join(described)}.",
 )
-print(f"bias 0.1 lifts it in {100 * rises:.0f} % of 2,000 drawings; at 1 it is below its start in")
-print(f"all but {2000 * stays:.0f}. Drawing 0: highest at {openings[top]:.2f}; there", end=" ")
-print(f"“cat” looks {by_bias[top, 0] @ distances:.2f} places far on the mean.")
-print(f"“cat” keeps {cat[0]:.2f}, {cat[top]:.2f} and {cat[-1]:.2f} for itself at 0, there and 1.")
-by_root = drawings(2000) * 32**0.25  # so that scores are divided by √32
-gains = 100 * (through_doors(by_root)[0] @ distances > 1).double().mean()
-print(f"scores divided by √32: it gains at first in {gains:.2f} % of the drawings")
-ratios = nearer[-1] / farther[-1]
-print(f"bias 1, nearer ÷ farther: {ratios.min():.2f} to {ratios.max():.2f}", end="; ")
-print(f"e² is {torch.e**2:.2f}")
-for door in DOORS:
-    nearer, farther = through_doors(drawings(2000), **{door: 1.0})[0][:, [0, 4]].unbind(1)
-    level = torch.isclose(nearer, farther)
-    ahead = (nearer > farther) & ~level
-    ahead_in, level_in = (f"{100 * each.double().mean():3.0f} %" for each in (ahead, level))
-    print(f"{door:6} alone at 1: nearer “the” ahead in {ahead_in}, level in {level_in}")
-for bias in torch.arange(21) / 20:
-    nearer, farther = through_doors(drawings(2000), rotate=1.0, bias=bias)[0][:, [0, 4]].unbind(1)
-    if (nearer > farther)[:20].all():
-        share = 100 * (nearer > farther).double().mean()
-        print(f"rotate at 1: bias {bias:.2f} puts it ahead in the first 20, {share:.0f} % of all")
+by_root = ratios(drawings(2000) * 32**0.25, bias=1.0)  # so that scores are divided by √32
+for divided_by, those in {"32": at_1, "√32": by_root}.items():
+    print(
+        f"bias 1, scores divided by {divided_by}: {those.min():.2f} to {those.max():.2f}", end=" "
+    )
+    print("times as much, in 2,000 drawings")
+print(f"e² is {math.e**2:.2f}; twice as much at bias {math.log(2) / 2:.2f}")
+shares = {
+    door: 100 * (ratios(many, **{door: 1.0}) > 1).double().mean() for door in ("embed", "rotate")
+}
+print(
+    "at 1, nearer ahead in:", ", ".join(f"{door} {share:.0f} %" for door, share in shares.items())
+)
+for bias in openings:
+    if (ratios(many[:20], rotate=1.0, bias=bias) > 1).all():
+        share = 100 * (ratios(many, rotate=1.0, bias=bias) > 1).double().mean()
+        print(f"rotate 1, bias {bias:.2f}: ahead in all 20, in {share:.0f} % of 2,000")
         break
 
 # %% [markdown]
-# **Look:** the nearer "the" pays for one place. It gains while "cat" looks farther than that on the
-# mean. From then on the loss of all others goes to "cat" itself. (Divided by √32, scores keep "cat"
-# at itself: it hardly ever gains.) Two places more cost 2: the farther "the" ends $e^2$ times
-# lower. *embed* mostly favours the nearer: marks of near places are more alike. *rotate* alone
-# favours either as often: random words are not alike.
+# **Look:** both "the" are the same word, so their scores differ by the bias alone. The nearer pays
+# for one place, the farther for three. The difference is 2, and $e^2$ is over 7, whatever the words
+# are. With marks and turns it depends on the words. *embed* mostly favours the nearer: marks of
+# near places are more alike. *rotate* alone favours either as often. *values* moves no weight.
 #
 # ## Exercise
 #
@@ -241,25 +253,24 @@ check_attention_weights(lambda words, place, strength: words @ words[place])
 # By your function:
 
 # %% tags=["plumbing"]
-# Every word asks, at three strengths
+# Every word asks
 import numpy as np
 from matplotlib.colors import PowerNorm
 from matplotlib.patches import Rectangle
 
-strengths = (0.0, 0.2, 1.0)
-solved = check_attention_weights.verdict(attention_weights).kind == "right"
-if solved:
-    rows = {
-        strength: torch.stack([attention_weights(words, p, strength) for p in range(6)]).detach()
-        for strength in strengths
-    }
-    fig, axes = plt.subplots(1, 3, figsize=(9, 3.5), sharey=True, layout="constrained")
-    limit = float(torch.stack(list(rows.values())).max())
-    places = torch.arange(6)
-    apart = (places - places[:, None]).abs()
-    messages = ("both “the” alike", "far words lose some", "far words lose most")
-    described = []
-    for ax, (strength, matrix), message in zip(axes, rows.items(), messages, strict=True):
+
+def asked_by_each(strength):
+    """The weights by `attention_weights`, a row for each word that asks."""
+    return torch.stack([attention_weights(words, p, strength) for p in range(6)]).detach()
+
+
+if check_attention_weights.verdict(attention_weights).kind == "right":
+    strengths = torch.linspace(0, 1, 21).tolist()
+    by_strength = torch.stack([asked_by_each(strength) for strength in strengths])
+    fig, axes = plt.subplots(1, 3, figsize=(9.4, 3.3), layout="constrained")
+    limit = float(by_strength.max())
+    titles = ("strength 0: both “the” alike", "strength 1: far words get little")
+    for ax, matrix, title in zip(axes, (by_strength[0], by_strength[-1]), titles, strict=False):
         image = plots.heatmap(ax, matrix, signed=False, limit=limit, equal=True)
         image.set_norm(PowerNorm(0.5, vmin=0, vmax=limit))  # the small ones are told apart, too
         for (row, column), weight in np.ndenumerate(matrix.numpy()):
@@ -268,34 +279,43 @@ if solved:
         for row, colour in ((0, "C1"), (4, "C2")):
             frame = Rectangle((-0.48, row - 0.48), 5.96, 0.96, fill=False, ec=colour, lw=2.5)
             ax.add_patch(frame)
-        own, beside, far = (matrix[part].sum() / 6 for part in (apart == 0, apart == 1, apart > 1))
-        means = f"itself {own:.2f}, beside {beside:.2f}, farther {far:.2f}"
-        ax.set_title(f"strength {strength:g}: {message}\n{means}", fontsize=10)
+        ax.set_title(title, fontsize=10)
         ax.set_xticks(range(6), CAT_ON_MAT)
         ax.set_yticks(range(6), CAT_ON_MAT)
-        difference = (matrix[0] - matrix[4]).abs().max()
-        described.append(
-            f"at {strength:g}, on average, {means}, and both “the” differ by up to {difference:.2f}"
-        )
-    axes[0].set_ylabel("who asks")
-    axes[1].set_xlabel("who gets the weight")
-    plots.show(fig, f"The weights of each word, a row for each that asks: {'; '.join(described)}.")
+        ax.set(xlabel="who gets the weight", ylabel="who asks")
+    places = torch.arange(6)
+    apart = (places - places[:, None]).abs()
+    described = []
+    for name, pairs in {"itself": apart == 0, "beside": apart == 1, "farther": apart > 1}.items():
+        shares = by_strength[:, pairs].sum(-1) / 6
+        axes[2].plot(strengths, shares, color="0.25", linewidth=2)
+        axes[2].text(1.03, shares[-1], name, va="center", fontsize=10)
+        described.append(f"{name} {shares[0]:.2f}, {shares[4]:.2f} and {shares[-1]:.2f}")
+    axes[2].set(xlabel="strength", xlim=(0, 1), ylim=(0, 1), ylabel="share of the weight")
+    axes[2].set_title("far words lose, together", fontsize=10)
+    plots.show(
+        fig,
+        "The weights of each word, a row for each that asks, at strength 0 and 1. At 0 the rows of "
+        "both “the” are the same. Right, how words share out their attention on average, as the "
+        f"strength rises; at 0, {strengths[4]:g} and 1: {'; '.join(described)}.",
+    )
+    print("share at strength 0, 0.2 and 1:", "; ".join(described))
 else:
     print("Your picture joins here, once your function is right: then run this cell again.")
 
 # %% [markdown]
-# **Look:** at strength 0 both "the" look alike. On average, farther words together get 0.34 at 0.2,
-# and 0.07 at 1. Those beside first gain, then lose.
+# **Look:** at strength 0 both "the" look alike. Farther words lose from the start, those beside
+# first gain. At the end most is left to the word itself.
 #
 # ## In five lines
 #
-# - A dot product does not say where words stand.
+# - Attention sees a sentence's words, not where they stand.
 # - We let position in by four doors: embeddings, queries and keys, scores, values.
 # - With $p$ as mark, "cat" looked most at the last word.
-# - The stronger a bias on distance, the less all far words get together.
+# - A bias on distance favours the nearer of two equal words, whatever the words are.
 # - A lesson is experiments: guess, run, look.
 #
 # **Read next:** Vaswani et al. 2017, arXiv 1706.03762, sections 3.2 and 3.5.
 #
-# **Next:** you search for *flights from London to Paris*. Could attention offer you the way back?
+# **Next:** you search for *flights from London to Paris*. Could attention offer the way back?
 # [Lesson 01](01_attention_is_blind_to_order.ipynb).

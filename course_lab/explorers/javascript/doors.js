@@ -4,9 +4,8 @@ const [QUERY, NEAR, FAR] = [1, 0, 4]; // the places of "cat" and of both "the"
 const SAME = 1e-9; // weights that differ by less are the same
 const NEARER = { name: "nearer", colour: 1, mark: "dot", hollow: false };
 const FARTHER = { name: "farther", colour: 2, mark: "dot", hollow: false };
-const LEAST = 0.75; // of what the axis of ratios shows; below all that doors can do
+const RATIOS = [0.75, 12]; // what their axis shows: all that doors can do
 const LABEL_SHARE = 0.15; // of the height of the bars, free above and below them for their numbers
-const TICKS = [[0.8, 1, 1.25, 1.6], [1, 2, 4], [1, 2, 4, 8, 12]]; // to the top of each range
 
 function dot(a, b) {
   return a.reduce((sum, value, n) => sum + value * b[n], 0);
@@ -74,9 +73,8 @@ const EXPLORER = {
     // Numbers below 0 are wider than their bars, so those of neighbours would touch.
     draw(middle, adds, roomFor(adds), [NEAR, FAR], "what each word adds",
       "weight × first number");
-    const yticks = TICKS.find((range) => range.at(-1) > Math.max(...ratios));
     right.axes({
-      x: [-1, ratios.length], y: [LEAST, yticks.at(-1)], ylog: true, yticks,
+      x: [-1, ratios.length], y: RATIOS, ylog: true, yticks: [1, 2, 4, 8],
       title: "which “the” gets more", xlabel: "drawing (click one)", ylabel: "nearer ÷ farther",
       legend,
     }).across(1);
