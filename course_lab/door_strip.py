@@ -67,12 +67,7 @@ def doors_in_attention() -> Figure:
         ((13.3, above), (13.7, between + 0.6)),
         ((13.55, between - 0.8), (13.7, between - 0.6)),
     ):
-        ax.annotate(
-            "",
-            xy=end,
-            xytext=start,
-            arrowprops={"arrowstyle": "->", "color": "0.5", "linewidth": 1.4},
-        )
+        ax.annotate("", end, start, arrowprops={"arrowstyle": "->"} | line, zorder=0)
     for place, words in (
         ((0.8, between), "words"),
         ((4.45, above), "q, k"),
@@ -82,19 +77,20 @@ def doors_in_attention() -> Figure:
         ((12.9, above), "weights"),
         ((14.6, between), "weight × v,\nsummed"),
     ):
-        look = {"boxstyle": "square,pad=0.2", "facecolor": "white", "edgecolor": "none"}
-        ax.text(*place, words, ha="center", va="center", fontsize=11, bbox=look)
-    places = {"embed": (2.3, between), "rotate": (5.7, above), "bias": (9.0, above)}
-    places["values"] = (5.7, below)
-    what = {"embed": "adds a mark", "rotate": "turns them", "bias": "takes some off"}
-    what["values"] = "adds the steps"
-    for number, door in enumerate(DOORS, start=1):
-        x, y = places[door]
-        frame = {"facecolor": "white", "edgecolor": OPEN_COLOUR, "linewidth": 1.8}
+        ax.text(*place, words, ha="center", va="center", fontsize=11)
+    doors = (
+        ((2.3, between), "embed", "adds a mark"),
+        ((5.7, above), "rotate", "turns them"),
+        ((9.0, above), "bias", "takes some off"),
+        ((5.7, below), "values", "adds the steps"),
+    )
+    frame: dict[str, Any] = {"facecolor": "white", "edgecolor": OPEN_COLOUR, "linewidth": 1.8}
+    name: dict[str, Any] = {"ha": "center", "va": "center", "color": OPEN_COLOUR, "weight": "bold"}
+    for number, ((x, y), door, what) in enumerate(doors, start=1):
         ax.add_patch(Rectangle((x - 0.3, y - 0.5), 0.6, 1.0, **frame))
-        ax.text(x, y, str(number), ha="center", va="center", color=OPEN_COLOUR, weight="bold")
-        ax.text(x, y + 0.85, door, ha="center", va="center", color=OPEN_COLOUR, weight="bold")
-        ax.text(x, y - 0.8, what[door], ha="center", va="center", fontsize=9.5, color=QUIET_INK)
+        ax.text(x, y, str(number), **name)
+        ax.text(x, y + 0.85, door, **name)
+        ax.text(x, y - 0.8, what, ha="center", va="center", fontsize=9.5, color=QUIET_INK)
     return fig
 
 

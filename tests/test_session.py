@@ -8,10 +8,11 @@ import matplotlib
 import numpy as np
 import pytest
 import torch
+from matplotlib.text import Text
 
 import course_utils
 from course_lab import start
-from course_lab.door_strip import door_strip
+from course_lab.door_strip import door_strip, doors_in_attention
 from course_utils import pick_device, plots, seed_everything
 from course_utils.encodings.base import DOORS
 
@@ -25,6 +26,7 @@ def three_numbers():
 LOADS = f"""
 import sys
 import torch
+from matplotlib.text import Text
 from course_utils import encodings, measures, models
 
 models.TinyTransformer(5, d_model=16, n_layers=1)(torch.zeros(1, 300).long())
@@ -106,7 +108,7 @@ def test_starting_twice_changes_nothing(figures, capsys):
 def test_the_door_strip_says_which_doors_are_open(figures, doors):
     fig = door_strip(doors, title="of a lesson")
     fig.canvas.draw()
-    texts = [text.get_text() for text in fig.findobj(matplotlib.text.Text)]
+    texts = [text.get_text() for text in fig.findobj(Text)]
     assert "of a lesson" in texts
     for door in DOORS:
         assert (f"{door}()" in texts) == (door in doors), "a shut door has no word to use yet"
@@ -116,6 +118,16 @@ def test_the_door_strip_says_which_doors_are_open(figures, doors):
 def test_the_door_strip_is_the_same_in_any_order_of_names(figures):
     strip = plots.png(door_strip(["bias", "embed"]))
     assert (strip == plots.png(door_strip(["embed", "bias"]))) is True
+
+
+def test_each_door_stands_on_attentions_way_before_what_it_changes(figures):
+    fig = doors_in_attention()
+    fig.canvas.draw()
+    across = {text.get_text(): text.get_position()[0] for text in fig.findobj(Text)}
+    assert across["embed"] < min(across["q, k"], across["v"])
+    assert across["q, k"] < across["rotate"] < across["scores"]
+    assert across["scores"] < across["bias"] < across["softmax"]
+    assert across["v"] < across["values"] < across["weight × v,\nsummed"]
 
 
 @pytest.mark.parametrize(
