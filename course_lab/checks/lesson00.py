@@ -632,6 +632,15 @@ check_attention_weights = Check(
                 )
             ),
             _from_score_and_price(_others),
+            _from_score_and_price(lambda scores, price: (scores - price).softmax(0)[price > 0]),
+        ),
+        Mistake(
+            "one weight is missing",
+            "How many words are there, and how many weights? Which word gets none?",
+            _from_score_and_price(lambda scores, price: (scores - price)[:-1].softmax(0)),
+            _from_score_and_price(lambda scores, price: (scores - price)[1:].softmax(0)),
+            _from_score_and_price(lambda scores, price: (scores - price).softmax(0)[:-1]),
+            _from_score_and_price(lambda scores, price: (scores - price).softmax(0)[1:]),
         ),
         Mistake(
             "the words on one side of `place` get nothing",

@@ -101,13 +101,13 @@ doors = Explorer(
     "doors",
     "attention of “cat” over a sentence, through four doors",
     "Two bars for each word: the attention that “cat” gives it, and what it adds to the sum. With "
-    "all doors shut the two “the” are alike in both. A dot for each of 20 drawings of the random "
+    "all doors shut the two “the” are alike in both. A dot for each of 20 draws of the random "
     "words says how many times as much the nearer “the” gets as the farther.",
     {
         name: Slider(0.0, 1.0, 0.0, step=0.05, label=f"{number} {name}")
         for number, name in enumerate(DOORS, 1)
     }
-    | {"drawing": Slider(0, DRAWINGS - 1, 0, label="drawing of the random words")},
+    | {"drawing": Slider(0, DRAWINGS - 1, 0, label="draw of the random words")},
     _word_and_place,
 )
 

@@ -4,7 +4,7 @@ const [QUERY, NEAR, FAR] = [1, 0, 4]; // the places of "cat" and of both "the"
 const SAME = 1e-9; // weights that differ by less are the same
 const NEARER = { name: "nearer", colour: 1, mark: "dot", hollow: false };
 const FARTHER = { name: "farther", colour: 2, mark: "dot", hollow: false };
-const RATIOS = [0.75, 12]; // what their axis shows: all that doors can do
+const RATIOS = [0.7, 12]; // what their axis shows: all that doors can do
 const LABEL_SHARE = 0.15; // of the height of the bars, free above and below them for their numbers
 
 function dot(a, b) {
@@ -75,7 +75,7 @@ const EXPLORER = {
       "weight × first number");
     right.axes({
       x: [-1, ratios.length], y: RATIOS, ylog: true, yticks: [1, 2, 4, 8],
-      title: "which “the” gets more", xlabel: "drawing (click one)", ylabel: "nearer ÷ farther",
+      title: "which “the” gets more", xlabel: "draw (click one)", ylabel: "nearer ÷ farther",
       legend,
     }).across(1);
     const dots = (drawn, look) => right.dots(drawn, drawn.map((n) => ratios[n]), look);
@@ -104,7 +104,7 @@ const EXPLORER = {
     if (differ(weights)) verdict = "“cat” can tell them apart";
     else if (differ(adds)) verdict = "“cat” looks at both alike, only what they add differs";
     return `The two “the” get ${pair(weights)} of its attention and add ${pair(adds)}: ${verdict}. `
-      + `The nearer gets more in ${ratios.filter(nearerWins).length} of ${ratios.length} drawings, `
+      + `The nearer gets more in ${ratios.filter(nearerWins).length} of ${ratios.length} draws, `
       + `the farther in ${ratios.filter(fartherWins).length}.`;
   },
 
@@ -112,10 +112,10 @@ const EXPLORER = {
     const { words } = SPEC.data;
     const list = (numbers) => words.map((word, n) => `${word} ${fixed(numbers[n], 2)}`).join(", ");
     return `Doors open by ${fixed(embed, 2)} (embed), ${fixed(rotate, 2)} (rotate), `
-      + `${fixed(bias, 2)} (bias), ${fixed(values, 2)} (values); drawing ${drawing}. Left, a bar `
+      + `${fixed(bias, 2)} (bias), ${fixed(values, 2)} (values); draw ${drawing}. Left, a bar `
       + `for each word: how much attention “cat” gives it: ${list(weights)}. In the middle, what `
       + `each word adds to the sum, the first of its numbers: ${list(adds)}. Right, a dot for each `
-      + "drawing of the random words, with a line at 1: how many times as much the nearer “the” "
+      + "draw of the random words, with a line at 1: how many times as much the nearer “the” "
       + `gets as the farther, from ${fixed(Math.min(...ratios), 3)} to `
       + `${fixed(Math.max(...ratios), 3)}.`;
   },
