@@ -321,7 +321,7 @@ SENTENCES: dict[str, list[tuple[dict[str, Any], str]]] = {
         ({}, "The nearer gets more in 0 of 20 draws, the farther in 0."),
         *(({name: 0.05}, "“cat” can tell them apart") for name in DOORS[:3]),
         ({"values": 0.05}, "“cat” looks at both alike, only what they add differs."),
-        ({"rotate": 1}, "The nearer gets more in 10 of 20 drawings, the farther in 10."),
+        ({"rotate": 1}, "The nearer gets more in 10 of 20 draws, the farther in 10."),
         ({"rotate": 1, "bias": 0.05}, "more in 15 of 20"),
         ({"rotate": 1, "bias": 0.1}, "more in 20 of 20"),
         ({"values": 1, "drawing": 3}, "The nearer gets more in 0 of 20 draws, the farther in 0"),
