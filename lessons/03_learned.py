@@ -178,12 +178,12 @@ assert all(torch.equal(before, tables["fill in"][0]) for before, _ in tables.val
 alike = {name: measures.similarity_matrix(after[:32]) for name, (_, after) in tables.items()}
 neighbours = {name: matrix.diagonal(1).mean().item() for name, matrix in alike.items()}
 fig, axes = plt.subplots(
-    1, 3, figsize=(8.6, 3.2), layout="constrained", gridspec_kw={"width_ratios": [1.35, 1, 1.17]}
+    1, 3, figsize=(8.6, 3), layout="constrained", gridspec_kw={"width_ratios": [1.35, 1, 1.17]}
 )
 for ax, (name, matrix) in zip(axes[1:], alike.items(), strict=True):
     unit = "cosine" if ax is axes[2] else ""  # one bar for both
     plots.heatmap(ax, matrix, unit=unit, signed=True, limit=1.0, equal=True)
-    ax.set(xlabel="position", title=f"{name}: neighbours\nat {neighbours[name]:.2f} on the mean")
+    ax.set(xlabel="position", title=f"{name}: {neighbours[name]:.2f}")
 axes[1].set(ylabel="position")
 ours = tables["fill in"][1][:32]
 x, y = measures.main_directions(ours, 2) @ (ours - ours.mean(0)).T
@@ -197,7 +197,7 @@ for p in (0, 8, 16, 24, 31):
 reach = 1.4 * max(x.abs().max().item(), y.abs().max().item())
 axes[0].set(aspect="equal", xlim=(-reach, reach), ylim=(-reach, reach), xticks=[], yticks=[])
 axes[0].set(title="fill in: its rows", xlabel="main direction 1", ylabel="main direction 2")
-fig.suptitle("Two tables after training from one start")
+fig.suptitle("After training from one start (numbers: mean cosine of neighbours)")
 untrained, _ = train(place_3, steps=0)
 tasks.loss(untrained, place_3(32, 256, torch.Generator().manual_seed(2)).to(device)).backward()
 pushes = measures.similarity_matrix(untrained.encoding.table.grad.cpu()[:32])
@@ -287,27 +287,25 @@ for name, task in TASKS.items():
 
 # %% [markdown]
 # **Look:** interpolation helps *fill in*: near tokens stay near. It fails *place 3*, whose token
-# then reads between rows 1 and 2. Clamped and spare rows leave it row 3. Could a *rule* from row to
-# row go on past the end?
+# then reads between rows 1 and 2. Could a *rule* from row to row go on past the end?
 #
 # ## One turn
 #
-# On the real table's ring each row is the one before it, turned. Are there more rings?
+# The real table's ring turns from row to row. Are there more rings?
 #
 # Take ten main directions: room for five. Let $z_p$ be the ten coordinates of row $p$. One
-# rotation $Q$ would turn all rings at once. Their centres need not be at 0, hence a shift $s$:
+# rotation $Q$ would turn them all at once. Their centres need not be at 0, hence a shift $s$:
 #
 # $$z_{p+1} \approx z_p\,Q + s$$
 #
-# `turn` finds the $Q$ and $s$ that lead best (least squares) from each of rows 1 to 254 to the
-# next. We try them in later rows, and beside them in a *random walk*: each row is the one before
-# plus random numbers.
+# `turn` finds the best $Q$ and $s$ (least squares) for rows 1 to 255. How good are they in later
+# rows? We also fit a *random walk*: each row is the one before plus random numbers.
 
 # %%
 from course_utils.measures import main_directions, turn
 
 draws = torch.randn(rows.shape, generator=torch.Generator().manual_seed(0)).double()
-print("mean way from forecast to row, over that from the row before (rows 257 to 511):")
+print("distance to the forecast / distance to the row before, means of rows 257 to 511:")
 for name, table in {"real table": rows, "random walk": draws.cumsum(0)}.items():
     known = table[:255]
     coordinates = (table - known.mean(0)) @ main_directions(known, 10).T  # (511, 10)
@@ -341,7 +339,7 @@ print("in rows 1 to 7 hand 0 turns by", ", ".join(f"{step:.0f}°" for step in st
 # Is this a clock? The fit does not show it: *every* rotation has hands, so a fit finds five in any
 # table. Where nothing turns, they are *ghosts*. So we look at rows that the fit has not seen.
 #
-# Forecast each hand: from $h_p$ turn evenly on by half a turn (3 rows for hand 0, 74 for hand 3),
+# Forecast each hand: from $h_p$ turn evenly on by half a turn (3 rows for hand 0, 73 for hand 3),
 # to $f$. There the hand is really at $h$. Summed over all rows its **miss** is
 #
 # $$\sum |h - f|^2 \;/\; \sum \left(|h|^2 + |f|^2\right)$$
@@ -483,8 +481,10 @@ for label, way in {
 }.items():
     in_20, in_480 = moved.loc[way, 20], moved.loc[way, 480]
     print(f"{label}: moved by {in_20:.2f} in 20 tokens, {in_480:.2f} in 480")
-fig = plt.figure(figsize=(7.6, 5.6), layout="constrained")
-grid = fig.add_gridspec(3, 5, height_ratios=[1.5, 1, 1])
+fig = plt.figure(figsize=(7.6, 5), layout="constrained")
+fig.get_layout_engine().set(w_pad=0, wspace=0)
+tops = {20: 0.045, 480: 0.09}  # the bars' panels are as high as this: one scale for both
+grid = fig.add_gridspec(3, 5, height_ratios=[0.1, *tops.values()])
 last_rows = [min(511, math.ceil(3 * period)) for period in periods.tolist()]  # three laps
 drawn = [hand[:last] for hand, last in zip(pointing, last_rows, strict=True)]
 reach = 1.05 * max(hand.abs().max().item() for hand in drawn)
@@ -499,9 +499,9 @@ for number, (period, hand) in enumerate(zip(periods.tolist(), drawn, strict=True
     ax.plot(0, 0, "+", color="0.4", markersize=6)
     ax.set(aspect="equal", xticks=[], yticks=[], xlim=(-reach, reach), ylim=(-reach, reach))
     plt.setp(ax.spines.values(), visible=False)
-    ax.set_title(f"hand {number}:\n{period:.0f} rows a turn", fontsize=10, color=color)
-for strip, length in ((1, 20), (2, 480)):
-    ax = fig.add_subplot(grid[strip, :])
+    ax.set_title(f"hand {number}\n{period:.0f} rows a turn", fontsize=10, color=color)
+for panel, (length, top) in enumerate(tops.items(), start=1):
+    ax = fig.add_subplot(grid[panel, :])
     for number, color in enumerate(HAND_COLORS):
         way = f"hand {number} still"
         chosen = measured[(measured["way"] == way) & (measured["length"] == length)]
@@ -510,10 +510,11 @@ for strip, length in ((1, 20), (2, 480)):
         ax.bar(number, value, color=color, width=0.6)
         ax.plot([number, number], [low, high], color="0.35")
         ax.text(number, high + 0.004, f"{value:.2f}", ha="center", fontsize=10)
-    ax.set(xlim=(-0.5, 4.5), ylim=(0, 0.1), xticks=[], yticks=[])
+    ax.set(xlim=(-0.5, 4.5), ylim=(0, top), xticks=[], yticks=[])
     ax.spines["left"].set_visible(False)
-    ax.set_title(f"{length} tokens: the vector moves by", loc="left", fontsize=11)
-fig.suptitle("Fast hands count in 20 tokens, slow ones in 480")
+    still = ", with this hand still," if panel == 1 else ""
+    ax.text(1.6, 0.8 * top, f"In {length} tokens the vector{still} moves by", fontsize=10)
+fig.suptitle("Fast hands count most in 20 tokens, the slowest in 480")
 described = "; ".join(
     f"{period:.0f}: {moved.loc[f'hand {number} still', 20]:.3f} and "
     f"{moved.loc[f'hand {number} still', 480]:.3f}"
@@ -756,9 +757,10 @@ myths.settle(
         "our table of place 3": like_sinusoids(alike["place 3"]),
         "the encoder's table": like_sinusoids(encoder),
     },
-    f"Distance explains {100 * explained_by_distance(alike['place 3']):.0f} % in our table, "
-    f"{100 * explained_by_distance(encoder):.0f} % in the encoder's. If the encoder's hands turned "
-    f"evenly, and all else stayed, it would explain {100 * explained_by_distance(evened):.0f} %.",
+    f"Distance explains {100 * explained_by_distance(alike['place 3']):.0f} % of the variance of "
+    f"our table's cosines, {100 * explained_by_distance(encoder):.0f} % of that of the encoder's. "
+    "If the encoder's hands turned evenly, and all else stayed, it would explain "
+    f"{100 * explained_by_distance(evened):.0f} %.",
 )
 
 # %% [markdown]
