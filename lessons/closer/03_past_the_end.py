@@ -369,6 +369,54 @@ for row, difference in at_the_end.items():
 
 # %% [markdown]
 # **Look:** the directions have nothing in common. So where the scar comes from stays open.
+#
+# ## Myth check
+
+# %% tags=["plumbing"]
+# The claim
+from course_lab.claims import Claim, Myths
+
+myths = Myths(
+    {
+        "C24": Claim(
+            "Sine waves along a table's main directions show that it is a clock.",
+            scope="511 rows, each of two main directions at least 90 % a sine wave; a clock: three "
+            "of five hands pass",
+            evidence="drawn here",
+            seeds=3,
+        ),
+    }
+)
+
+# %% tags=["plumbing"]
+# The verdict
+from course_lab.position_table import decoys
+
+cycles = torch.arange(0.5, 120, 0.25).double()
+angles = 2 * math.pi * cycles[:, None] * torch.arange(511) / 511
+waves = torch.stack([angles.cos(), angles.sin(), torch.ones_like(angles)], 2)
+waves = torch.linalg.qr(waves)[0]  # (478, 511, 3): each wave's three columns, perpendicular
+
+
+def explained_by_a_wave(rows):
+    """Of each of two main directions, the share of the variance in the best single sine wave."""
+    series = (rows - rows.mean(0)) @ main_directions(rows, 2).T  # (511, 2)
+    fitted = (waves.mT @ series).square().sum(1)  # (478, 2): squared length of what a wave fits
+    return (fitted.max(0).values / series.square().sum(0)).tolist()
+
+
+walks = {f"random walk {seed}": decoys(rows, seed)["random walk"] for seed in range(3)}
+as_waves = {name: min(explained_by_a_wave(walk)) for name, walk in walks.items()}
+assert all(share >= 0.9 for share in as_waves.values())
+myths.settle(
+    "C24",
+    {name: len(passing_hands(walk, 255)) >= 3 for name, walk in walks.items()},
+    "Three random walks: a sine wave explains at least "
+    f"{100 * min(as_waves.values()):.0f} % of each of their two main directions, and in none do "
+    "three hands pass. In the real table it explains at most "
+    f"{math.ceil(100 * max(explained_by_a_wave(rows)))} %. Such waves in main directions have "
+    "fooled people (Shinn 2023).",
+)
 
 # %% [markdown]
 # **Back:** [lesson 03](../03_learned.ipynb). **Next:** [lesson 04](../04_relative.ipynb).
