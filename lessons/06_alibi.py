@@ -552,9 +552,11 @@ def slopes_and_peaks(star):
 
 
 # %%
-solved = "✓" in verdict
 star = my_losses[0] if my_model else None
-slopes_and_peaks(star) if solved else slopes_alone(star)
+if "✓" in verdict:
+    slopes_and_peaks(star)
+else:
+    slopes_alone(star)
 
 # %% [markdown]
 # <details><summary>Look, once right</summary>

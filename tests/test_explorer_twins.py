@@ -133,6 +133,7 @@ def ladder(task: str, heads: int, factors: str, head_1_factor: float, **slopes: 
     return {
         **answers[task],
         "last": weights[:, 8],
+        "parts": answers[task]["readout"][:, None] * weights[:, 8],
         "accuracies": [answer["accuracy"] for answer in answers.values()],
     }
 

@@ -321,6 +321,76 @@ for (encoding, task), of in everywhere.groupby(["encoding", "task"], sort=False)
 # The token before is kept, three to the left, and place 0, which has the edge. But place 3 is
 # missed at positions 0 to 8, too: a position no longer tells the place.
 #
+# ## A longer text
+#
+# In lesson 04 a number for each offset names three to the left, and place 0, in texts of nine
+# tokens. A longer text has farther offsets. They share the numbers of offset −8. Here both are
+# trained again.
+
+# %% tags=["plumbing"]
+# Lesson 04's models of 120 steps, seed 0
+from functools import partial
+
+from torch import nn
+
+from course_utils.encodings import PositionalEncoding
+from course_utils.models import TinyTransformer
+from course_utils.models.training import fit
+from course_utils.texts import tasks
+
+
+class NumberByOffset(PositionalEncoding):
+    def __init__(self, d_model, n_heads):
+        super().__init__(d_model, n_heads)
+        self.numbers = nn.Parameter(torch.zeros(n_heads, 17))  # offsets −8 to 8
+
+    def bias_by_offset(self, offsets):
+        return self.numbers[:, offsets.clamp(-8, 8) + 8]
+
+
+class LineGoesOn(NumberByOffset):
+    """From offset −8 on by the same step as from −7 to −8."""
+
+    def bias_by_offset(self, offsets):
+        step = self.numbers[:, :1] - self.numbers[:, 1:2]
+        return super().bias_by_offset(offsets) + step * (-8 - offsets).clamp(min=0)
+
+
+def learned(task):
+    torch.manual_seed(0)
+    rows = partial(task, length=9, vocab_size=5, generator=torch.Generator().manual_seed(0))
+    model = TinyTransformer(5, NumberByOffset, d_model=32, n_layers=1, n_heads=2).to(device)
+
+    def loss():
+        return tasks.loss(model, rows(batch=32).to(device))
+
+    fit(model, loss, 120, lr=1e-2, faster={"encoding.numbers": 5.0})
+    return model
+
+
+def print_shares(name, model, task):
+    """The shares right of 500 new texts of each length."""
+    shares = []
+    for n in (9, 12, 24, 128):
+        generator = torch.Generator().manual_seed(9)
+        longer = task(length=n, vocab_size=5, batch=500, generator=generator).to(device)
+        shares.append(f"{n} tokens {tasks.accuracy(model, longer):.2f}")
+    print(f"{name:24}", *shares, sep="  ")
+
+
+third, first = partial(tasks.token_at_offset, -3), partial(tasks.token_at_place, 0)
+print_shares("three to the left", learned(third), third)
+to_edge = learned(first)
+print_shares("place 0", to_edge, first)
+goes_on = LineGoesOn(32, 2).to(device)
+goes_on.load_state_dict(to_edge.encoding.state_dict())
+to_edge.blocks[0].attention.encoding = goes_on
+print_shares("place 0, line goes on", to_edge, first)
+
+# %% [markdown]
+# **Look:** three to the left stays at 24 tokens; at 128 too many keys share what its peak leaves.
+# Place 0 is lost soon: past 8 all keys share one number. Let the line go on, and it is kept.
+#
 # ## How do two of Shaw's layers name place 3?
 #
 # In layer 2 of lesson 04's three models a head gives key 3 almost all its weight, from each query.

@@ -9,6 +9,8 @@ const SYMBOLS = 5;
 const TEXTS = 1000; // that the readout is judged on
 const TASKS = { "place 0": 0, "place 1": 1, "place 2": 2, "place 3": 3 };
 const ASKED = 2; // the colour of the key asked for, as in the lesson's figures
+const HEADS = [0, 1, 3, "soft"]; // the colours of the heads
+const ROOM = 5; // the middle panel reaches so many times as far as the sum's longest bar
 
 // Random numbers between 0 and 1, the same ones everywhere: a linear congruential generator.
 function uniformNumbers(count) {
@@ -126,14 +128,13 @@ function factor(number) {
   return fixed(number, Math.abs(number) < 100 ? 1 : 0);
 }
 
-// What the middle panel shows of a sum. By hand key 0 can dwarf the others: its bar may be cut.
-function rangeOf(sum, state) {
-  if (!isByHand(state) || TASKS[state.task] === 0) {
-    return [Math.min(-0.2, 1.1 * Math.min(...sum)), Math.max(1.1, 1.1 * Math.max(...sum))];
-  }
-  const others = sum.slice(1);
-  const highest = Math.max(0.1, 1.3 * Math.max(...others));
-  return [Math.min(-0.5 * highest, 1.3 * Math.min(...others)), highest];
+// What the middle panel shows. The heads' parts can be thousands that add up to 1, and key 0 can
+// dwarf the others: so lines and the bar of key 0 may leave the panel, and the other bars do not.
+function rangeOf(sum, parts, target) {
+  const watched = target === 0 ? sum : sum.slice(1);
+  const room = Math.max(0.05, ROOM * Math.max(...watched.map(Math.abs)));
+  const ends = [...sum, ...parts.flat()].map((number) => Math.max(-room, Math.min(room, number)));
+  return [1.1 * Math.min(0, ...ends), 1.1 * Math.max(0, ...ends)];
 }
 
 function isCut(number, [low, high]) {
@@ -150,7 +151,7 @@ function cutBar(panel, number, [low, high]) {
   }
   const { left, top } = panel.box;
   const text = `key 0: ${fixed(number, 2)}`;
-  panel.write(left + panel.px(0.6), top + panel.py(0.93 * end) + 4, text, "om-start");
+  panel.write(left + panel.px(1.3), top + panel.py(0.93 * end) + 4, text, "om-start");
 }
 
 function favourite(weights) {
@@ -175,23 +176,29 @@ const EXPLORER = {
     const answers = Object.keys(TASKS).map((name) => answer(slopes, name, byHand));
     const { readout, sum, accuracy } = answers[Object.keys(TASKS).indexOf(task)];
     const last = slopes.map((slope) => weightsOf(slope)[TOKENS - 1]);
-    return { last, readout, sum, accuracy, accuracies: answers.map((each) => each.accuracy) };
+    const parts = last.map((weights, head) => weights.map((weight) => readout[head] * weight));
+    const accuracies = answers.map((each) => each.accuracy);
+    return { last, parts, readout, sum, accuracy, accuracies };
   },
 
-  draw([shares, lastQuery, sums], { sum, accuracies }, state) {
-    const { task } = state;
+  draw([shares, lastQuery, sums], { parts, sum, accuracies }, { task }) {
     const keys = Array.from({ length: TOKENS }, (_, key) => key);
     const lastSum = sum.slice(-TOKENS);
     const asked = keysAsked(TASKS[task]);
     const target = asked.at(-1);
-    const y = rangeOf(lastSum, state);
+    const y = rangeOf(lastSum, parts, target);
     const later = lastSum.slice(target + 1).reduce((total, number) => total + number, 0);
+    const legend = parts.map((_, head) => ({ name: `head ${head + 1}`, colour: HEADS[head] }));
+    legend.push({ name: "sum", colour: "grey", mark: "square", hollow: false });
     lastQuery.axes({
-      x: [-0.6, TOKENS - 0.4], y, xticks: keys, title: "last query: the sum",
+      x: [-0.6, TOKENS - 0.4], y, xticks: keys, title: "last query: parts and sum", legend,
       xlabel: `key (green: ${fixed(lastSum[target], 2)}, all later: ${fixed(later, 2)})`,
     }).bars(keys, lastSum, { colour: "grey" })
       .bars([target], [lastSum[target]], { colour: ASKED }).across(0);
     if (isCut(lastSum[0], y)) cutBar(lastQuery, lastSum[0], y);
+    parts.forEach((part, head) => {
+      lastQuery.line(keys, part, { colour: HEADS[head] }).dots(keys, part, { colour: HEADS[head] });
+    });
     const queries = keys.filter((query) => !Number.isNaN(asked[query]));
     sums.axes({
       x: [-0.5, TOKENS - 0.5], y: [TOKENS - 0.5, -0.5], equal: true, title: "each query: the sum",
@@ -221,16 +228,17 @@ const EXPLORER = {
       + `${TEXTS} texts; guessing gets 20 %. The readout adds ${terms.join(", ")}.`;
   },
 
-  description: ({ last, sum, accuracies }, { task, ...others }) =>
+  description: ({ last, parts, sum, accuracies }, { task, ...others }) =>
     "Left: bars of the share of right answers: "
     + `${Object.keys(TASKS).map((name, n) => `${name} ${fixed(accuracies[n], 2)}`).join(", ")}; `
     + "dashed lines are guessing and 98 %. "
     + (isByHand(others) ? "All bars have the same factors, set by hand. "
       : "Each bar has its task's factors by least squares. ")
-    + "Middle: what the last of nine queries' weights add up to, each head's times its factor, "
-    + "green at the key asked for, at keys 0 to 8 "
+    + "Middle, the last of nine queries: a line a head, its weights times its factor, at key 0 "
+    + `${parts.map(([part]) => fixed(part, 2)).join(", ")}; bars, what they add up to, green at `
+    + "the key asked for, at keys 0 to 8 "
     + `${sum.slice(-TOKENS).map((number) => fixed(number, 2)).join(", ")}`
-    + `${isCut(sum.at(-TOKENS), rangeOf(sum.slice(-TOKENS), { task, ...others }))
+    + `${isCut(sum.at(-TOKENS), rangeOf(sum.slice(-TOKENS), parts, TASKS[task]))
       ? "; the bar of key 0 is cut" : ""}. Each of ${last.length} `
     + `heads has the largest weight on key ${last.map(favourite).join(", ")}. Right: such sums of `
     + `each query; squares mark the key that “${task}” asks for, grey what is not asked or not `
