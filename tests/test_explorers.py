@@ -198,6 +198,21 @@ def test_the_slope_of_a_head_that_is_not_used_cannot_be_moved():
     assert before["pictures"] == after["pictures"]
 
 
+@pytest.mark.parametrize(
+    "start",
+    [
+        {"second": 1.0},
+        {"task": "place 2", "second": 1.0, "factors": "by hand", "head_1_factor": -2.0},
+        {"task": "place 3", "heads": 4, "first": 3.5, "second": 2.5, "third": 1.5},
+    ],
+)
+def test_the_bar_of_the_key_asked_for_is_seen_beside_parts_of_any_size(start):
+    (view,) = look(explorers.ladder, [start])
+    bar = r'd="M[\d.]+,([\d.]+)V([\d.]+)H[^"]*" style="fill:var\(--om-2\)'
+    ((zero, top),) = re.findall(bar, view["pictures"][1]["svg"])
+    assert float(zero) - float(top) > 10
+
+
 def test_the_stretch_keeps_earlier_settings_in_its_right_picture_and_nowhere_else():
     step, yarn = {"set": "step"}, {"set": "YaRN"}
     (alone,) = look(explorers.stretch, [step])
