@@ -277,25 +277,23 @@ plots.show(
 )
 
 # %% [markdown]
-# **Look:** positions 50 to 58 were never trained. There the learned table and the sinusoids fail in
-# each task. Numbers for offsets answer as before, since no offset has changed. A scheme that sees
-# of positions only $j - i$ is **relative**.
+# **Look:** once moved, a learned table and sinusoids fail in each task. Numbers do as before: no
+# offset has changed. A scheme that sees of positions only $j - i$ is **relative**. (*Longer* texts
+# have farther offsets, and place 0 is lost: [up the ladder](closer/04_up_the_ladder.ipynb).)
 #
-# The control: sinusoids need not have met positions 50 to 58, if they met many others. The table
-# must. (In a *longer* text offsets beyond 8 share one number, `clamp`, and place 0 is lost: [up the
-# ladder](closer/04_up_the_ladder.ipynb).)
+# The control: a table must be trained at positions 50 to 58, sinusoids need not.
 #
 # ## Straight lines
 #
 # Back to place 3. One head of numbers cannot favour key 3 from each query: from query 4, offset
 # $-1$ must beat $-2$; from query 5, $-2$ must beat $-1$. Can several heads?
 #
-# The head that named place 0 has nearly a straight line. So let a head add a **slope** $m$ times
-# the distance $i - j$, with nothing else in its scores. Its weights are
+# Place 0 took nearly a straight line. So let a score be a **slope** $m$ times the distance $i - j$.
+# The weights are
 #
 # $$\frac{e^{m(i-j)}}{\sum_{j' \le i} e^{m(i-j')}} = \frac{e^{-mj}}{\sum_{j' \le i} e^{-mj'}}$$
 #
-# $e^{mi}$ cancels! In the numerator the key's *place* $j$ is left, and nothing of the query.
+# $e^{mi}$ cancels! In the numerator the key's *place* $j$ is left.
 
 # %%
 distance = torch.arange(8, -1, -1, dtype=torch.float64)  # of the last query to keys 0 to 8
@@ -581,8 +579,7 @@ print("One layer, four heads, 6,000 steps at 0.003, right in 3 seeds:", ", ".joi
 # ## The price
 #
 # A position's vector is added once a token. A number for an offset joins a score that is there
-# anyway. But a vector enters every score. There are $2k + 1$ of them for texts of any length, since
-# far offsets are clipped:
+# anyway. But a vector enters every score. As far offsets are clipped, $2k + 1$ serve any text:
 
 # %%
 print((torch.arange(6) - torch.arange(6)[:, None]).clamp(-2, 2))  # c for six tokens, k = 2
