@@ -317,6 +317,9 @@ def runs() -> Iterator[dict[str, Any]]:
     yield from seeds(5, "number by offset", "place 3", 2, 1500, rate=0.003)  # as Shaw's halves
     yield from seeds(3, "none", "place 3", 2, 1500, rate=0.003)  # and their control
     yield from seeds(5, "shaw", "place 3", 2, 1500, rate=0.003)  # and both halves
+    yield from seeds(5, "number by offset, same rate", "place 3", 2, 1500, rate=0.003)
+    for encoding in ("shaw, values only", "shaw, keys only"):  # one layer, as long as both halves
+        yield from seeds(3, encoding, "place 3", 1, 6000, 4, rate=0.003)
 
 
 def main(folder: Path) -> None:

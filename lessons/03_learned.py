@@ -316,52 +316,86 @@ for name, table in {"real table": rows, "random walk": draws.cumsum(0)}.items():
 
 # %% [markdown]
 # Every rotation in ten dimensions is five turns in five planes, each at its own speed. What turns
-# in one plane we call a **hand**; hand 0 is the fastest. In row $p$ it is an arrow from the point
-# that the turn leaves alone to where $z_p$ stands in that plane. We write it as a complex number,
-# $h_p$. After $T$ rows, its **period**, it has been round once:
-#
-# $$h_{p+1} \approx h_p\,e^{2\pi i/T} \quad (i^2 = -1)$$
-#
-# (Why ten, and how to read the planes off $Q$: [closer look](closer/03_past_the_end.ipynb).)
+# in one plane we call a **hand**: an arrow from the turn's centre to where $z_p$ stands there. Hand
+# 0 is the fastest: it goes round the ring of the first picture.
 
 # %%
 from course_lab import explorers
 
 periods, hands = explorers.hand_coordinates(rows)  # (5,) and (5, 511), by the same fit
 steps = (hands[0, 1:] / hands[0, :-1]).angle() * 180 / math.pi
-print(f"hand 0 comes round in T = {periods[0]:.1f} rows, by {360 / periods[0]:.0f}° a row")
-print("half a turn of each hand, in rows:", *[round(T / 2) for T in periods.tolist()])
-print("in rows 1 to 7 hand 0 turns by", ", ".join(f"{step:.0f}°" for step in steps[:6].tolist()))
+
+# %% tags=["plumbing"]
+# Two hands
+HAND_COLORS = [f"C{number}" for number in range(4)] + ["#a3437c"]  # C4, darker
+fig, axes = plt.subplots(1, 2, figsize=(6.4, 2.8), layout="constrained")
+for ax, number in zip(axes, (0, 2), strict=True):
+    period, path, color = periods[number].item(), hands[number], HAND_COLORS[number]
+    path = path * path[0].conj() / path[0].abs()  # row 1 to the right
+    lap = path[: math.ceil(period)]
+    ax.plot(lap.real, lap.imag, "o-", color=color, linewidth=0.8, markersize=4)
+    ax.annotate(
+        "",
+        (path[0].real, path[0].imag),
+        (0, 0),
+        arrowprops={"arrowstyle": "-|>", "color": color, "linewidth": 2.2, "shrinkB": 3},
+    )
+    ax.text(0.5 * path[0].real, -0.08 * lap.abs().max(), "row 1", ha="center", va="top")
+    ax.plot(0, 0, "+", color="0.4", markersize=9)
+    reach = 1.15 * lap.abs().max()
+    ax.set(aspect="equal", xlim=(-reach, reach), ylim=(-reach, reach), xticks=[], yticks=[])
+    plt.setp(ax.spines.values(), visible=False)
+    ax.set_title(f"hand {number}: once round in {period:.1f} rows", color=color)
+plots.show(
+    fig,
+    f"Hands 0 and 2 in their planes, a dot a row: hand 0 comes round in {periods[0]:.1f} rows, "
+    f"hand 2 in {periods[2]:.1f}. An arrow leads from the turn's centre to row 1.",
+)
+print("rows in half a turn, hands 0 to 4:", *[round(T / 2) for T in periods.tolist()])
 
 # %% [markdown]
+# A hand is a complex number $h_p$, real part to the right and imaginary part up. After $T$ rows,
+# its **period**, it has been round once:
+#
+# $$h_{p+1} \approx h_p\,e^{2\pi \mathrm{i}/T} \quad (\mathrm{i}^2 = -1)$$
+#
+# (Why ten directions, and how to read the planes off $Q$:
+# [closer look](closer/03_past_the_end.ipynb).)
+#
 # ## Ghosts
 #
-# Is this a clock? The fit does not show it: *every* rotation has hands, so a fit finds five in any
-# table. Where nothing turns, they are *ghosts*. So we look at rows that the fit has not seen.
-#
-# Forecast each hand: from $h_p$ turn evenly on by half a turn (3 rows for hand 0, 73 for hand 3),
-# to $f$. There the hand is really at $h$. Summed over all rows its **miss** is
-#
-# $$\sum |h - f|^2 \;/\; \sum \left(|h|^2 + |f|^2\right)$$
-#
-# It is 0 if every forecast is exact, 1 if the two have nothing in common, 2 if they are opposite
-# and as long.
+# Is the table a clock? The fit cannot show it: *every* rotation has hands, so a fit finds five in
+# any table. Where nothing turns, they are *ghosts*. So we look at rows that the fit has not seen.
 
 # %%
 line_up = explorers.explorer_tables()  # rows 1 to 511 of tables A to E
 
 # %% [markdown]
 # One of these tables is real. One is a **planted clock**: five hands that turn evenly, and noise.
-# In three **decoys** nothing turns: a *random walk*; *smooth noise*, a running mean of 20 random
-# rows; *waves out of step*, the real table's waves, each shifted at random.
+# In three **decoys** nothing turns:
 #
-# A panel follows one hand, the real part of $h_p$; dashed is its forecast, made 0.5 turns before
-# (at most 200 rows). A hand **passes** if its *worst* miss, from one row to half a turn ahead, is
-# below 0.2. A table is a **clock** if three of its five hands pass. Step through tables A to E.
-# **Which two are clocks?** Guess by eye, then tick *show misses*.
+# - a *random walk*;
+# - *smooth noise*: a running mean of 20 random rows;
+# - *waves out of step*: the waves that make up the real table's directions, each shifted at random.
+#
+# A panel follows one hand, the real part of $h_p$. Dashed is its forecast: from where it was half a
+# turn before (3 rows for hand 0, 73 for hand 3), turned evenly on.
+#
+# 1. Step through tables A to E. In which two do hands keep step with their forecasts?
+# 2. Drag *turns ahead* to 3. Which of the two still does?
 
 # %%
 explorers.clock_hands()
+
+# %% [markdown]
+# Let $h$ be a hand and $f$ its forecast. Summed over unseen rows its **miss** is
+#
+# $$\sum |h - f|^2 \;/\; \sum \left(|h|^2 + |f|^2\right)$$
+#
+# It is 0 if every forecast is exact, 1 if the two have nothing in common, 2 if they are opposite
+# and as long. A hand **passes** if its *worst* miss, from one row to half a turn ahead (at most 200
+# rows), is below 0.2. A table is a **clock** if three of its five hands pass. Guess, then tick
+# *show misses*.
 
 # %%
 guess = widgets.predict(
@@ -404,7 +438,6 @@ for letter in clocks:
         for period, hand in its_hands[:3]  # of the slower two 200 rows hold fewer turns
     ]
     print(f"{letter}, three turns ahead: hands 0 to 2 miss", *[f"{m:.2f}" for m in after_three])
-HAND_COLORS = [f"C{number}" for number in range(4)] + ["#a3437c"]  # C4, darker
 fig, ax = plt.subplots(figsize=(7.6, 4.2), layout="constrained")
 for height, misses in enumerate(reversed(results.values())):
     if height:
@@ -462,8 +495,9 @@ print(f"in rows 256–511 no hand passes: {pass_unseen.count(0)} of {DRAWS} draw
 #
 # ## Does the model read them?
 #
-# Now we fit the hands to all 511 rows. Hold one of them still, at its mean in the rows that a text
-# reads. How far does the encoder's output, one vector for a text, then move (1 − cosine)?
+# Now we fit the hands to all 511 rows. (The slowest one's period grows by half: 255 rows hold no
+# whole turn of it.) Hold one hand still, at its mean in the rows that a text reads. How far does
+# the encoder's output, one vector for a text, then move (1 − cosine)?
 
 # %% tags=["plumbing", "picture"]
 # The answer to the lesson's question in one picture
@@ -475,16 +509,17 @@ print("Each hand's period, over the next faster one's:", end=" ")
 print(*[f"{ratio:.1f}" for ratio in (periods[1:] / periods[:-1]).tolist()])
 measured = data.results("real_hands")
 moved = 1 - measured.pivot_table("cosine", "way", "length")  # means of 57 texts
-for label, way in {
-    "all outside the ten directions left out": "10 directions",
-    "all rows at the mean row": "mean row",
-}.items():
-    in_20, in_480 = moved.loc[way, 20], moved.loc[way, 480]
-    print(f"{label}: moved by {in_20:.2f} in 20 tokens, {in_480:.2f} in 480")
-fig = plt.figure(figsize=(7.6, 5), layout="constrained")
+for length in (20, 480):
+    path = pointing[:, :length]
+    away = (path - path.mean(1, keepdim=True)).abs().square().mean(1).sqrt()
+    print(f"hands 0 to 4 in rows 1 to {length}: from their mean by", end=" ")
+    print(*[f"{distance:.2f}" for distance in away.tolist()])
+print("all rows at the mean row: the vector moves by", end=" ")
+print(f"{moved.loc['mean row', 20]:.2f} in 20 tokens, {moved.loc['mean row', 480]:.2f} in 480")
+fig = plt.figure(figsize=(9.1, 5), layout="constrained")
 fig.get_layout_engine().set(w_pad=0, wspace=0)
-tops = {20: 0.045, 480: 0.09}  # the bars' panels are as high as this: one scale for both
-grid = fig.add_gridspec(3, 5, height_ratios=[0.1, *tops.values()])
+tops = {20: 0.045, 480: 0.096}  # the bars' panels are as high as this: one scale for both
+grid = fig.add_gridspec(3, 6, height_ratios=[0.1, *tops.values()])
 last_rows = [min(511, math.ceil(3 * period)) for period in periods.tolist()]  # three laps
 drawn = [hand[:last] for hand, last in zip(pointing, last_rows, strict=True)]
 reach = 1.05 * max(hand.abs().max().item() for hand in drawn)
@@ -500,21 +535,23 @@ for number, (period, hand) in enumerate(zip(periods.tolist(), drawn, strict=True
     ax.set(aspect="equal", xticks=[], yticks=[], xlim=(-reach, reach), ylim=(-reach, reach))
     plt.setp(ax.spines.values(), visible=False)
     ax.set_title(f"hand {number}\n{period:.0f} rows a turn", fontsize=10, color=color)
+ax = fig.add_subplot(grid[0, 5])
+ax.set_axis_off()
+ax.text(0.5, 0.5, "all outside the\nten directions", ha="center", color="0.35", fontsize=10)
+ways = [f"hand {number} still" for number in range(5)] + ["10 directions"]  # all else left out
 for panel, (length, top) in enumerate(tops.items(), start=1):
     ax = fig.add_subplot(grid[panel, :])
-    for number, color in enumerate(HAND_COLORS):
-        way = f"hand {number} still"
+    for number, (way, color) in enumerate(zip(ways, [*HAND_COLORS, "0.6"], strict=True)):
         chosen = measured[(measured["way"] == way) & (measured["length"] == length)]
         low, high = interval(1 - chosen["cosine"])
         value = moved.loc[way, length]
         ax.bar(number, value, color=color, width=0.6)
         ax.plot([number, number], [low, high], color="0.35")
         ax.text(number, high + 0.004, f"{value:.2f}", ha="center", fontsize=10)
-    ax.set(xlim=(-0.5, 4.5), ylim=(0, top), xticks=[], yticks=[])
+    ax.set(xlim=(-0.5, 5.5), ylim=(0, top), xticks=[], yticks=[])
     ax.spines["left"].set_visible(False)
-    still = ", with this hand still," if panel == 1 else ""
-    ax.text(1.6, 0.8 * top, f"In {length} tokens the vector{still} moves by", fontsize=10)
-fig.suptitle("Fast hands count most in 20 tokens, the slowest in 480")
+    ax.text(1.6, 0.86 * top, f"In {length} tokens, without it, the vector moves by", fontsize=10)
+fig.suptitle("In long texts the slowest hand moves the vector most")
 described = "; ".join(
     f"{period:.0f}: {moved.loc[f'hand {number} still', 20]:.3f} and "
     f"{moved.loc[f'hand {number} still', 480]:.3f}"
@@ -527,13 +564,15 @@ plots.show(
     "slowest is a knot and an arc. Below: how far (1 − cosine) the "
     "vectors of texts of 20 and of 480 tokens move when one hand is held still at its mean there, "
     "means of 57 stretches of three kinds of text with 95 % intervals (stretches of the shortest "
-    f"kind overlap). By rows a turn, in 20 and in 480 tokens: {described}.",
+    f"kind overlap). By rows a turn, in 20 and in 480 tokens: {described}. Grey, without all that "
+    f"lies outside the ten directions: {moved.loc['10 directions', 20]:.3f} and "
+    f"{moved.loc['10 directions', 480]:.3f}.",
 )
 
 # %% [markdown]
-# **Look:** nobody wrote a ladder of speeds. In ten directions one came out: four hands, each
-# about three times as slow as the last, and an arc. Of these the fast ones move the vector most in
-# 20 tokens, where what lies outside them counts more still. In 480 the arc moves it most.
+# **Look:** nobody wrote a ladder of speeds. The four hands that passed are each about three times
+# as slow as the last; the slowest is an arc. In 20 rows slow hands hardly leave their mean: to hold
+# them still changes next to nothing. In 480 all five leave it, and the arc moves the vector most.
 #
 # ## Exercises
 #
@@ -584,9 +623,10 @@ if check_carry_on.verdict(carry_on).kind == "right":
         ((267, 0.95), "your clock", "C0"),
         ((314, 0.8), "(from row 300)", "C0"),
         ((470, -0.42), "clamp", "C1"),
-        ((424, 0.44), "(from row 300)", "C1"),
+        ((455, 0.52), "(from row 300)", "C1"),
     ):
-        ax.text(*place, text, color=color, fontsize=10, va="center")
+        pale = 0.6 if text.startswith("(") else 1
+        ax.text(*place, text, color=color, fontsize=10, va="center", alpha=pale)
     ax.axhline(0, color="0.6", linewidth=0.8)
     ax.set(
         xlabel="row (means over 12 rows)", ylabel="cosine with the real row,\nabout the mean row"
@@ -699,7 +739,7 @@ myths = Myths(
     {
         "C21": Claim(
             "A trained table always ends up looking like sinusoids.",
-            scope="511 rows of the encoder's table, 32 of ours of place 3 (one start); like "
+            scope="511 rows of the encoder's table, 32 of each of ours (one start); like "
             "sinusoids: neighbours at least 0.8 alike, cosines explained by distance alone, to "
             "99 %",
             evidence="trained here",
@@ -736,31 +776,18 @@ for width in (32, 384):  # the yardstick accepts the table that it is named afte
     assert like_sinusoids(measures.similarity_matrix(sines))
 
 
-def with_even_hands(rows):
-    """The rows, but for the angles of their five hands: these turn evenly."""
-    directions = main_directions(rows, 10)
-    inside = (rows - rows.mean(0)) @ directions.T
-    one_turn = turn(inside)
-    periods, planes = measures.hands(one_turn)
-    centre = torch.linalg.solve(torch.eye(10).to(rows) - one_turn.matrix.T, one_turn.shift)
-    pointing = (inside - centre).to(planes.dtype) @ planes.T  # (rows, hands)
-    angles = 2 * math.pi * torch.arange(len(rows))[:, None] / periods
-    change = torch.polar(pointing.abs(), angles) - pointing
-    return rows + 2 * (change @ planes.conj()).real @ directions
-
-
 encoder = measures.similarity_matrix(rows)
-evened = measures.similarity_matrix(with_even_hands(rows))
 myths.settle(
     "C21",
     {
+        "our table of fill in": like_sinusoids(alike["fill in"]),
         "our table of place 3": like_sinusoids(alike["place 3"]),
         "the encoder's table": like_sinusoids(encoder),
     },
-    f"Distance explains {100 * explained_by_distance(alike['place 3']):.0f} % of the variance of "
-    f"our table's cosines, {100 * explained_by_distance(encoder):.0f} % of that of the encoder's. "
-    "If the encoder's hands turned evenly, and all else stayed, it would explain "
-    f"{100 * explained_by_distance(evened):.0f} %.",
+    "Of the variance of cosines distance explains "
+    f"{100 * explained_by_distance(alike['fill in']):.0f} % in our table of fill in, "
+    f"{100 * explained_by_distance(alike['place 3']):.0f} % in that of place 3, "
+    f"{100 * explained_by_distance(encoder):.0f} % in the encoder's.",
 )
 
 # %% [markdown]
@@ -771,7 +798,7 @@ myths.settle(
 # - Past the end every way but an error guesses.
 # - Any fitted rotation has hands. In ten random walks all pass seen rows, none unseen. Most
 #   hands of slow enough curves pass unseen ones.
-# - In one encoder's table four of five pass later rows, half a turn ahead: a ladder nobody wrote.
+# - In one encoder's table four of five fitted to 255 rows pass later ones: a ladder nobody wrote.
 #   In 480 tokens the fifth moves the vector most.
 #
 # **Read next:** Wang and Chen 2020, arXiv 2010.04903; Shinn 2023,

@@ -359,14 +359,8 @@ for cut, heads in {"1/16": [1], "1/64": [2], "1/256": [3], "1/64 and 1/256": [2,
 # Lasting is cheap: a window does it. What does a price cost at 64? There ALiBi's loss is 1.40,
 # RoPE's 1.25. Is that prices' fault, or these slopes'?
 #
-# | name | added to the score of a key $n$ back |
-# |---|---|
-# | ALiBi | $-n/4$, $-n/16$, $-n/64$, $-n/256$ |
-# | **steep lines** | $-2n$, $-n$, $-n/2$, $-n/4$ |
-# | **cut heads** | 0 for the nearest 3 (or 2, 3, 6, 12) |
-#
-# Here are the steep lines. A head's **peak** (a circle) is where its price is 0. The square scores
-# higher by 5.
+# **Steep lines** have slopes 2, 1, 1/2 and 1/4 in place of 1/4, 1/16, 1/64 and 1/256. Here they are.
+# A head's **peak** (a circle) is where its price is 0. The square scores higher by 5.
 #
 # 1. Which slopes of head 3 put the dashed line just after 3 keys?
 # 2. Pull its peak to 3 back, and give that key over 90 %.
@@ -384,7 +378,8 @@ explorers.price(head=3, higher=5)
 # </details>
 #
 # Of equal keys the nearest 2, 3, 6 and 12 hold 95 % with steep lines. Their loss is 1.25. Is that
-# from seeing less? Then heads cut off at so many keys must win as much.
+# from seeing less? Then **cut heads**, with no slope but only so many keys in sight, must win as
+# much.
 
 # %% tags=["plumbing"]
 # Heads that see less

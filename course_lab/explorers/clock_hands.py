@@ -68,7 +68,7 @@ clock_hands = Explorer(
     "clock_hands",
     "five tables in a line-up: two are clocks",
     "A table's five hands, or one hand of five tables, each along its own turns, and where the "
-    "turn learned from rows 1 to 255 foretells it to be, so many of its own turns (at most 200 "
+    "turn fitted to rows 1 to 255 foretells it to be, so many of its own turns (at most 200 "
     "rows) ahead, with each miss if you tick it; one hand in its plane.",
     {
         "show": Choice(("five hands of one table", "one hand of five tables")),

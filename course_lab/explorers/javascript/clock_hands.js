@@ -112,7 +112,8 @@ const EXPLORER = {
     const short = new Map(shortOf(numbers));
     const shown = shownIn({ show, table, hand });
     shown.forEach(({ title }, n) => {
-      const turns = short.has(n) ? `: ${short.get(n)} turns ahead` : "";
+      const turns = short.has(n)
+        ? `: ${short.get(n)} turns ahead` : `: ${fixed(periods[n], 0)} rows a turn`;
       const shares = `: miss ${fixed(missed[n], 2)}, worst ${fixed(worst[n], 2)}`;
       const after = misses ? shares : turns; // the sentence has the turns
       drawAlong(panels[n], x[n], foretoldX[n], periods[n], rows[n], title + after);
@@ -124,7 +125,7 @@ const EXPLORER = {
       x: [-size, size], y: [-size, size], equal: true, xticks: [], yticks: [],
       title: `table ${table}, hand ${hand} in its plane`,
       legend: [
-        { name: "learned from" }, { name: "not seen", colour: 1 },
+        { name: "fitted to" }, { name: "not seen", colour: 1 },
         { name: "forecast", colour: "ink", dash: "4 2" },
         { name: "not judged", colour: "ink", dash: "4 2", fade: 0.3 },
       ],
@@ -139,7 +140,7 @@ const EXPLORER = {
     return `${show === ONE_HAND ? `Hand ${hand} of five tables` : `Table ${table}`}: each dashed `
       + `point is foretold from the table's own row ${fixed(ahead, 2)} turns before, to whole rows`
       + (short.length === 0 ? "" : `; ${MOST_ROWS} rows are the most, for ${short.join(", ")}`)
-      + ". Faint: foretold from a row that the turn was learned from, so not judged.";
+      + ". Faint: foretold from a row that the turn was fitted to, so not judged.";
   },
 
   description({ x, y, missed }, { show, table, hand }) {
@@ -150,9 +151,9 @@ const EXPLORER = {
     const panels = show === ONE_HAND
       ? `one for hand ${hand} of each table` : `one for each hand of table ${table}`;
     return `Five panels, ${panels}: its horizontal part along its own `
-      + `turns, the last turn of rows 1 to ${learned}, which the turn was learned from, in one `
+      + `turns, the last turn of rows 1 to ${learned}, which the turn was fitted to, in one `
       + "colour, and the rows after them in a second; dashed, where the turn foretold it to be, "
-      + "faint where it was foretold from a row that was learned from, then for "
+      + "faint where it was foretold from a row that it was fitted to, then for "
       + `${JUDGED_TURNS} turns or to the last row. From 0 (exact) to 2 (opposite), the forecasts `
       + `of ${shown[0].title} to ${shown[HANDS - 1].title} are off by `
       + `${missed.map((share) => fixed(share, 2)).join(", ")}. Last, where hand ${hand} of table `
