@@ -565,7 +565,7 @@ above_guessing = ((lowest - 0.2) / 0.8).clamp(min=0)
 look = {"numbers": lowest, "form": ".2f", "signed": False, "limit": 1}
 labels = [f"{depth}\n({len(at_depth('shaw', depth))} seeds)" for depth in DEPTHS]
 figures.numbered(ax, above_guessing, list(SCHEMES), labels, **look)
-ax.set_title("Place 3: one layer needs vectors, two do with numbers")
+ax.set_title("Place 3: one layer takes $a^V$, two do with numbers")
 plots.show(
     fig,
     "The share right at place 3 in the worst seed, recorded; one layer and two: "
@@ -584,9 +584,9 @@ t5 = at_depth("t5", "one layer")
 print("one layer, T5's numbers:", ", ".join(f"{right:.2f}" for right in sorted(t5)))
 
 # %% [markdown]
-# **Look:** a training that fails says little of what a scheme cannot do: one layer of numbers can,
-# on paper. T5's did in one seed of 3, and at the smaller rate two layers of ours miss it in one
-# of 5. But with vectors training finds it ([up the ladder](closer/04_up_the_ladder.ipynb)).
+# **Look:** in one layer training finds place 3 with $a^V$, and not with $a^K$ alone. A training
+# that fails says little of what a scheme cannot do: numbers can, on paper. T5's did in one seed of
+# 3. And at the smaller rate two layers of ours miss it in one of 5.
 #
 # Two layers need no ladder. With $a^V$ and equal weights, token 0 gets $a^V_0$, token 1 the mean of
 # $a^V_0$ and $a^V_{-1}$: layer 1 can write places into tokens, and layer 2 read them.
@@ -755,7 +755,7 @@ myths.settle(
 # - A number or a vector (Shaw) for each offset tells it, wherever the text stands.
 # - It names the text's edge, too: place 0 is the farthest key (at the length of the training).
 # - From there slopes climb on paper, added up: two name place 1, three 2, four 3.
-# - One layer learned place 3 by Shaw's vectors (6,000 steps, 3 seeds), two by numbers, too (5).
+# - One layer learned place 3 by Shaw's vectors in the sum (3 seeds), two by numbers, too (5 seeds).
 # - An offset belongs to a query and a key: $n^2$ scores, though only $2n - 1$ offsets differ.
 #
 # **Read next:** Shaw et al. 2018, arXiv 1803.02155; Raffel et al. 2019, 1910.10683.

@@ -359,8 +359,8 @@ for cut, heads in {"1/16": [1], "1/64": [2], "1/256": [3], "1/64 and 1/256": [2,
 # Lasting is cheap: a window does it. What does a price cost at 64? There ALiBi's loss is 1.40,
 # RoPE's 1.25. Is that prices' fault, or these slopes'?
 #
-# **Steep lines** have slopes 2, 1, 1/2 and 1/4 in place of 1/4, 1/16, 1/64 and 1/256. Here they are.
-# A head's **peak** (a circle) is where its price is 0. The square scores higher by 5.
+# Here are **steep lines**, of slopes 2, 1, 1/2 and 1/4. A head's **peak** (a circle) is where its
+# price is 0. The square scores higher by 5.
 #
 # 1. Which slopes of head 3 put the dashed line just after 3 keys?
 # 2. Pull its peak to 3 back, and give that key over 90 %.
