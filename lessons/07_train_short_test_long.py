@@ -211,13 +211,13 @@ def outcome(name, n=2048):
 #
 # *No door:* `none` (NoPE).
 #
-# *Embeddings:* `sinusoidal` waves or a `learned` table's row is added; `multiplicative`: the row is
-# a factor; `floater` adds a path in each layer; `complex_order` turns words.
+# *Embeddings:* `sinusoidal` waves or a `learned` table's row, clamped, is added; `multiplicative`: the
+# row is a factor; `floater` adds a path in each layer; `complex_order` turns words.
 #
 # *Queries and keys:* `rope` turns them; `xpos` also fades scores.
 #
 # *Scores, by position:* `alibi` a straight price; `kerple` a learned logarithm;
-# `sandwich` a sum of cosines; `t5` a number for each range of offsets; `fire` a network.
+# `sandwich` a sum of cosines; `t5` a number a bucket of offsets; `fire` a network.
 #
 # *Scores, by word too:* `shaw` learned vectors (door 4, too); `transformer_xl` waves; `deberta` a
 # table both ask; `cope` counts keys that matter.
