@@ -211,8 +211,9 @@ def outcome(name, n=2048):
 #
 # *No door:* `none` (NoPE).
 #
-# *Embeddings:* `sinusoidal` waves or a `learned` table's row, clamped, is added; `multiplicative`: the
-# row is a factor; `floater` adds a path in each layer; `complex_order` turns words.
+# *Embeddings:* `sinusoidal` waves or a `learned` table's row, clamped, is added;
+# `multiplicative`: the row is a factor; `floater` adds a path in each layer; `complex_order` turns
+# words.
 #
 # *Queries and keys:* `rope` turns them; `xpos` also fades scores.
 #
