@@ -810,12 +810,12 @@ myths.settle(
 #
 # - A language model: RoPE; cut longer texts. To read farther, stretch; large models train on, too.
 #   (Ours: 64 bytes, 1,200 steps, plain kernel.) In any kernel: DeBERTa, 0.03 lower.
-# - Long texts uncut: ALiBi, at 64 bytes 1.40 against RoPE's 1.25. At 1024 RoPE on cut texts, and
-#   uncut ALiBi with steeper slopes, were clearly lower.
-# - Uncut, where a kernel takes a bias: Sandwich, T5, behind these two (and lesson 06's tents). In
-#   any: Transformer-XL, DeBERTa.
-# - An encoder: RoPE; of the plain kernel's others, sinusoids and a table hardly learned. In any
-#   kernel: Transformer-XL, clearly lower.
+# - Long texts uncut: ALiBi, at 64 bytes 1.40 against RoPE's 1.25. RoPE on cut texts and steeper
+#   slopes uncut were clearly lower (1024).
+# - Uncut, where a kernel takes a bias: Sandwich, T5, behind these two (and lesson 06's tents);
+#   else Transformer-XL, DeBERTa.
+# - An encoder: RoPE; sinusoids and a table hardly learned. In any kernel: Transformer-XL, clearly
+#   lower.
 # - Not measured: large models, images. [Two texts](closer/10_two_texts.ipynb).
 #
 # **Read next:** [RoPE in some layers](https://arxiv.org/abs/2501.18795).
