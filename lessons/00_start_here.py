@@ -120,6 +120,7 @@ for name, p in [("nearer", 0), ("farther", 4)]:
 # %% tags=["plumbing", "picture"]
 # The four doors
 from course_lab.door_strip import doors_in_attention
+from course_utils.encodings.base import DOORS
 
 plots.show(
     doors_in_attention(),
@@ -195,10 +196,7 @@ plots.show(
     "The nearer “the”'s weight divided by the farther's, as one door opens from 0 to 1, a line for "
     f"each of 20 draws. All begin at 1. They end at: {'; '.join(described)}.",
 )
-by_root = ratios(drawings(2000) * 32**0.25, bias=1.0)  # so that scores are divided by √32
-for divided_by, those in {"32": at_1, "√32": by_root}.items():
-    print(f"bias 1, scores divided by {divided_by}, 2,000 draws: {those.min():.2f}", end=" ")
-    print(f"to {those.max():.2f}; e² is {math.e**2:.2f}")
+print(f"bias 1, 2,000 draws: {at_1.min():.2f} to {at_1.max():.2f}; e² is {math.e**2:.2f}")
 for door in ("embed", "rotate"):
     share = 100 * (ratios(many, **{door: 1.0}) > 1).double().mean()
     print(f"{door} 1: nearer ahead in {share:.0f} % of 2,000 draws")
@@ -208,11 +206,33 @@ for bias in openings:
         print(f"rotate 1 and bias {bias:.2f}: in each of the first 20, in {share:.0f} % of all")
         break
 
+
+headline = word_vectors(["man", "bites", "dog"], 32)
+turned_round = headline.flip(0)  # dog bites man
+
+
+def of_all(words, **doors):
+    """Who gets what from whom, (3, 3), and the sums' first numbers, (3,)."""
+    weights, parts = zip(*[through_doors(words, **doors, asks=p) for p in range(3)], strict=True)
+    return torch.stack(weights), torch.stack(parts).sum(-1)
+
+
+print("Does a word's attention change from “man bites dog” to “dog bites man”?")
+for door in DOORS:
+    (weights, sums), (others, other_sums) = (
+        of_all(each, **{door: 1.0}) for each in (headline, turned_round)
+    )
+    change = (weights - others.flip(0, 1)).abs().max()
+    of_sums = (sums - other_sums.flip(0)).abs().max()
+    print(f"  {door:6} 1: weights by up to {change:.3f}, sums by up to {of_sums:.3f}")
+
 # %% [markdown]
 # **Look:** both "the" are the same word, so their scores differ by the bias alone. The nearer pays
 # for one place, the farther for three. The difference is 2, and $e^2$ is over 7, whatever the words
-# are. With marks and turns it depends on the words. *embed* mostly favours the nearer: marks of
-# near places are more alike. *rotate* favours either about as often. *values* moves no weight.
+# are. With marks and turns it depends on the words: here *embed* mostly favours the nearer,
+# *rotate* either about as often.
+#
+# But a distance has no sides: by *bias* alone *man bites dog* is *dog bites man*.
 #
 # ## Exercise
 #
@@ -311,7 +331,7 @@ else:
 # - Unmasked attention sees words, not where they stand.
 # - We let position in by four doors: embeddings, queries and keys, scores, values.
 # - With $p$ as mark, "cat" looked most at the last word.
-# - A bias on distance favours the nearer of two equal words, whatever the words are.
+# - A bias on distance alone favours the nearer of two equal words, but has no sides.
 # - A lesson is experiments: guess, run, look.
 #
 # **Read next:** Vaswani et al. 2017, arXiv 1706.03762, sections 3.2 and 3.5.

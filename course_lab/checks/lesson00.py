@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from itertools import product
 from typing import Any
 
@@ -26,6 +27,10 @@ def _root(words: Tensor) -> float:
 
 def _lessons_width(words: Tensor) -> float:
     return 32
+
+
+def _lessons_root(words: Tensor) -> float:
+    return 32**0.5
 
 
 def _undivided(words: Tensor) -> float:
@@ -69,6 +74,13 @@ def _measured(
 def _divided_by(divisor: Callable[[Tensor], float]) -> Callable[..., Tensor]:
     """An answer that divides the dot products by another number."""
     return _from_score_and_price(_softmax_of_rest, divisor)
+
+
+def _all_divided_by(
+    divisor: Callable[[Tensor], float], words: Tensor, place: int, strength: float
+) -> Tensor:
+    lowered = words @ words[place] - strength * _distances(words, place)
+    return (lowered / divisor(words)).softmax(0)
 
 
 def _without_price(divisor: Callable[[Tensor], float]) -> Callable[..., Tensor]:
@@ -348,9 +360,10 @@ check_attention_weights = Check(
             "the division reaches the distance, too",
             "Only dot products grow with the width. Which part of your formula is divided?",
             lambda words, p, strength: _weights(words, p, strength / words.shape[1]),
-            lambda words, p, strength: (
-                (words @ words[p] - strength * _distances(words, p)) / _root(words)
-            ).softmax(0),
+            *[
+                partial(_all_divided_by, divisor)
+                for divisor in (_root, _lessons_width, _lessons_root)
+            ],
         ),
         Mistake(
             "the dot product and the distance are both off",
@@ -359,7 +372,7 @@ check_attention_weights = Check(
             *[
                 _measured(distance, divisor)
                 for divisor, distance in product(
-                    (_root, len, _undivided, _lessons_width), (_one_sided, _squared)
+                    (_root, len, _undivided, _lessons_width, _lessons_root), (_one_sided, _squared)
                 )
             ],
         ),
@@ -393,7 +406,7 @@ check_attention_weights = Check(
             "Most models do that. By what does this lesson divide?",
             _divided_by(_root),
             _without_price(_root),
-            _divided_by(lambda words: 32**0.5),
+            _divided_by(_lessons_root),
         ),
         Mistake(
             "the dot product is divided by the lengths of both vectors",

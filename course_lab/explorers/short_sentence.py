@@ -52,8 +52,9 @@ def through_doors(
     rotate: float = 0.0,
     bias: float = 0.0,
     values: float = 0.0,
+    asks: int = CAT,
 ) -> tuple[Float[Tensor, "... words"], Float[Tensor, "... words"]]:
-    """Attention of "cat" over sentences of these vectors, with each door open by so much.
+    """Attention of the word at place ``asks`` over sentences, with each door open by so much.
 
     Door 1 adds the sinusoidal rows, door 2 turns by RoPE's angles, door 3 charges for the distance
     as ALiBi does, door 4 adds the offset to all values; each times its number.
@@ -62,11 +63,11 @@ def through_doors(
         The weights, and the first number of what each word adds to the sum, both of shape
         (..., words).
     """
-    places = torch.arange(len(WORDS), dtype=torch.float64)
+    places = torch.arange(words.shape[-2], dtype=torch.float64)
     inputs = words.double() + embed * sinusoidal_table(places, D_MODEL)
     turned = apply_rope(inputs, rope_angles(rotate * places, rope_frequencies(D_MODEL).double()))
-    offsets = places - places[CAT]
-    scores = (turned @ turned[..., CAT, :, None])[..., 0] / D_MODEL
+    offsets = places - places[asks]
+    scores = (turned @ turned[..., asks, :, None])[..., 0] / D_MODEL
     weights = (scores - bias * offsets.abs()).softmax(-1)
     return weights, weights * (inputs[..., 0] + values * offsets)
 
