@@ -286,8 +286,8 @@ for name, task in TASKS.items():
     print(f"{name:9}", *[f"{share:12.1f}" for share in shares])
 
 # %% [markdown]
-# **Look:** interpolation helps *fill in*: near tokens stay near. It fails *place 3*, whose token
-# then reads between rows 1 and 2. Could a *rule* from row to row go on past the end?
+# **Look:** interpolation helps *fill in*: near tokens stay near. It fails *place 3*: its token then
+# reads between rows 1 and 2, and place 6's nearly row 3. Could a *rule* from row to row go on?
 #
 # ## One turn
 #
@@ -306,12 +306,12 @@ from course_utils.measures import main_directions, turn
 
 draws = torch.randn(rows.shape, generator=torch.Generator().manual_seed(0)).double()
 print("distance to the forecast / distance to the row before, means of rows 257 to 511:")
-for name, table in {"real table": rows, "random walk": draws.cumsum(0)}.items():
+for name, table in {"random walk": draws.cumsum(0), "real table": rows}.items():
     known = table[:255]
     coordinates = (table - known.mean(0)) @ main_directions(known, 10).T  # (511, 10)
     here, there = coordinates[255:-1], coordinates[256:]  # rows 256 to 510, and 257 to 511
-    forecast = turn(coordinates[:255]).onwards(here)
-    ratio = (forecast - there).norm(dim=1).mean() / (here - there).norm(dim=1).mean()
+    one_turn = turn(coordinates[:255])
+    ratio = (one_turn.onwards(here) - there).norm(dim=1).mean() / (here - there).norm(dim=1).mean()
     print(f"{name:11} {ratio:.2f}", "(the row before is nearer)" if ratio > 1 else "")
 
 # %% [markdown]
@@ -497,7 +497,8 @@ print(f"in rows 256–511 no hand passes: {pass_unseen.count(0)} of {DRAWS} draw
 #
 # Now we fit the hands to all 511 rows. (The slowest one's period grows by half: 255 rows hold no
 # whole turn of it.) Hold one hand still, at its mean in the rows that a text reads. How far does
-# the encoder's output, one vector for a text, then move (1 − cosine)?
+# the encoder's output, one vector for a text, then move (1 − cosine)? (It was tuned on texts of at
+# most 128 tokens.)
 
 # %% tags=["plumbing", "picture"]
 # The answer to the lesson's question in one picture
@@ -632,7 +633,7 @@ if check_carry_on.verdict(carry_on).kind == "right":
         xlabel="row (means over 12 rows)", ylabel="cosine with the real row,\nabout the mean row"
     )
     ax.set(ylim=(-0.6, 1.1))
-    ax.set_title("Right for some rows, then in step by chance")
+    ax.set_title("Right for some rows, then in and out of step")
     plots.show(
         fig,
         "Cosine, about the mean row, of the real rows with your clock's and with the last known "
@@ -642,9 +643,9 @@ if check_carry_on.verdict(carry_on).kind == "right":
 # %% [markdown]
 # <details><summary>Look, once right</summary>
 #
-# The clock is right for some rows. Its hands turn unevenly, so it gets out of step, sooner from row
-# 300. Later it may be in step again, by chance: 126 to 211 rows past row 255 it is worse than one
-# row repeated, as far past row 300 better.
+# The clock is right for some rows. Its hands turn unevenly, so it gets out of step. It may come
+# into step again: 126 to 211 rows past row 255 it is worse than one row repeated, as far past row
+# 300 better.
 #
 # </details>
 
@@ -795,7 +796,7 @@ myths.settle(
 #
 # - A learned table has $L \cdot D$ weights; unread rows learn nothing.
 # - The task matters: in our start rows in order, or all alike but one.
-# - Past the end every way but an error guesses.
+# - Past the end no way that goes on suits both tasks.
 # - Any fitted rotation has hands. In ten random walks all pass seen rows, none unseen. Most
 #   hands of slow enough curves pass unseen ones.
 # - In one encoder's table four of five fitted to 255 rows pass later ones: a ladder nobody wrote.

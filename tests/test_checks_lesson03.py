@@ -379,6 +379,17 @@ WRONG_BELIEVED = [
         ),
         "about the mean of the known rows",
     ),
+    *[
+        (
+            by_other_rule(
+                lambda period, known, hand, least=least: (
+                    (hand[:known].angle().diff().abs() > math.pi).sum() >= least
+                )
+            ),
+            "jumps of the angle",
+        )
+        for least in (1, 2)
+    ],
     (in_sectors(4), "part of a turn"),
     (in_sectors(36), "leaps over some"),
     (

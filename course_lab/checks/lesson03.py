@@ -349,7 +349,7 @@ def _other_way_with_its_shift(rows: Tensor, n: int, count: int) -> Tensor:
 
 @cache
 def _notebooks() -> tuple[Tensor, Tensor]:
-    """Return `first_255` and `coordinates` of the notebook."""
+    """Return `known` and `coordinates` of the notebook."""
     rows = position_table.position_table()[1:].double()
     known = rows[:255]
     return known, (rows - known.mean(0)) @ main_directions(known, 10).T
@@ -625,8 +625,7 @@ check_carry_on = Check(
         ),
         Mistake(
             "it goes on in the notebook's rows, not in those given",
-            "Does your function use `one_turn`, `coordinates` or `first_255`? Which rows are "
-            "those?",
+            "Does your function use `one_turn`, `coordinates` or `known`? Which rows are those?",
             *_in_the_notebooks_rows(),
         ),
         Mistake(
@@ -743,6 +742,19 @@ def _stands_first(period: float, length: int, seed: int, known: int, turned: flo
     still = known - round(turned * period)
     hand = _hand(period, length - still, seed)
     return torch.cat([hand[:1].expand(still), hand])
+
+
+def _begun_at(angle: float, hand: Tensor) -> Tensor:
+    """Return the hand turned so that it begins at this angle."""
+    towards = torch.polar(torch.tensor(1.0, dtype=torch.float64), torch.tensor(angle).double())
+    return hand * (hand[0].conj() / hand[0].abs()) * towards
+
+
+def _trembles_first(period: float, length: int, seed: int, known: int) -> Tensor:
+    """Return a hand that trembles about the angle π in the known rows, and then turns."""
+    generator = torch.Generator().manual_seed(seed)
+    angles = math.pi + 0.2 * torch.randn(known, generator=generator, dtype=torch.float64)
+    return torch.cat([torch.polar(torch.ones_like(angles), angles), _hand(period, length, seed)])
 
 
 def _with_a_leap(hand: Tensor, row: int) -> Tensor:
@@ -935,6 +947,16 @@ def _crosses(times: int) -> Answer:
     return answer
 
 
+def _jumps(times: int) -> Answer:
+    """Return an answer that counts how often the known angles jump between π and −π."""
+
+    def answer(hand: Tensor, period: float, known: int) -> bool:
+        jumps = int((hand[:known].angle().diff().abs() > math.pi).sum())
+        return _passes(hand[known:], period) and jumps >= times
+
+    return answer
+
+
 def _returns(near: float) -> Answer:
     """Return an answer that asks whether the hand leaves its first point and comes back to it."""
 
@@ -1002,6 +1024,8 @@ check_believable = Check(
         (_stands_first(60.0, 400, seed=23, known=200, turned=0.6), 60.0, 200),
         (_swings_first(60.0, 400, seed=28, known=200), 60.0, 200),
         (_off_centre(60.0, 400, seed=27, known=200), 60.0, 200),
+        (_trembles_first(60.0, 200, seed=29, known=200), 60.0, 200),
+        (_begun_at(-2.8, _hand(125.0, 420, seed=30)), 125.0, 200),  # 1.6 turns, past π once
         (_with_a_leap(_hand(90.0, 400, seed=25), row=199), 90.0, 200),  # in the last known row
         (_with_a_leap(_hand(90.0, 400, seed=26), row=200), 90.0, 200),  # in the first unseen one
     ],
@@ -1059,6 +1083,12 @@ check_believable = Check(
             _by_steps_of(lambda hand, known: _travels(hand[:known])),
             _by_steps_of(lambda hand, known: _wanders(hand[:known])),
             *map(_crosses, (1, 2)),
+        ),
+        Mistake(
+            "jumps of the angle are counted as turns",
+            "A hand trembles about the angle π, and its angle jumps at many steps. Another comes "
+            "round from −160°, and half a turn on: how often does its angle jump?",
+            *map(_jumps, (1, 2)),
         ),
         Mistake(
             "angles are subtracted across their jump from π to −π",
