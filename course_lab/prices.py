@@ -177,7 +177,10 @@ def told_apart(price: type[PositionalEncoding]) -> str:
     except Unusable as error:
         return f"… Not yet: {error}"
     except Exception as error:  # of the learner's own code
-        return _own_error(price, error)
+        text = _own_error(price, error)
+        if isinstance(error, AttributeError):
+            text += " What does super().bias_by_offset(offsets) hold already?"
+        return text
     offsets = torch.tensor([-2, -1, 0, 1, 2])
     bias = encoding.bias_by_offset(offsets.clone())
     if bias is None or bias.isnan().any() or (bias == math.inf).any():

@@ -92,7 +92,7 @@ plots.show(fig, f"What “cat” gives each word. {described}.")
 
 # %% tags=["plumbing"]
 # The two scores, in four parts
-parts = ("word · word", "cat's mark · word", "cat · mark", "mark · mark", "score")
+parts = ("cat · the", "cat's mark · the", "cat · its mark", "mark · mark", "score")
 print("each divided by 32, rounded")
 print(" " * 13, *parts, sep="   ")
 for name, p in [("nearer", 0), ("farther", 4)]:
@@ -104,14 +104,14 @@ for name, p in [("nearer", 0), ("farther", 4)]:
 
 # %% [markdown]
 # **Look:** the second "the" gets more, and "mat", the last word, gets most. A score now has four
-# parts. *mark · mark* grows with the place of the word looked at. So does *cat · mark*, as the
-# numbers of "cat" are above 0 on the mean.
+# parts. *mark · mark* grows with the place of the word looked at. So does *cat · its mark*, as the
+# numbers of "cat" are above 0 on the mean here.
 
 # %% [markdown]
 # ## Four doors
 #
-# What we add to tell a model where words stand is a *positional encoding*. A mark in the vectors is
-# one way in. Which others are there?
+# What tells a model where words stand is a *positional encoding*. A mark in the vectors is one way
+# in. Which others are there?
 #
 # Attention uses each word's vector three times. As a *query* $q$ it asks, here "cat". As a *key*
 # $k$ it is compared with the query: the score. As a *value vector* $v$ it is multiplied by its
@@ -174,7 +174,7 @@ at_1 = ratios(many, bias=1.0)
 is_one_number = bool(at_1.max() - at_1.min() < 0.01)
 about = f"about {at_1[0]:.0f}"
 guess.reveal(about if is_one_number and about in options else options[3])
-fig, axes = plt.subplots(1, 3, figsize=(9, 2.9), layout="constrained")
+fig, axes = plt.subplots(1, 3, figsize=(9, 3.1), layout="constrained")
 described = []
 for ax, door in zip(axes, ("bias", "embed", "rotate"), strict=True):
     lines = torch.stack([ratios(many[:20], **{door: opening}) for opening in openings])
@@ -182,14 +182,17 @@ for ax, door in zip(axes, ("bias", "embed", "rotate"), strict=True):
     ax.axhline(1, color="0.6", linewidth=0.8)
     for line in lines.T:
         ax.plot(openings, line, color="C1" if line[-1] > 1 else "C2", linewidth=1, alpha=0.8)
-    ax.set(xlabel=door, xlim=(0, 1), yscale="log", title=f"{door}: nearer ahead in {ahead} of 20")
+    ax.set(xlabel=door, xlim=(0, 1), yscale="log", title=f"{door}: {ahead} of 20")
     ticks = (1, 2, 4, 8) if door == "bias" else (0.8, 1, 1.25)
     ax.minorticks_off()
     ax.set_yticks(ticks, [f"{tick:g}" for tick in ticks])
     ax.set_ylim((0.8, 9) if door == "bias" else (0.75, 1.42))
     ax.set_xticks([0, 0.5, 1], ["0", "0.5", "1"])
     described.append(f"{door} {lines[-1].min():.2f} to {lines[-1].max():.2f}, above 1 in {ahead}")
+    if door != "bias":
+        ax.set_xlabel(f"{door} (axis stretched)")
 axes[0].set_ylabel("nearer ÷ farther “the”")
+fig.suptitle("Draws with the nearer “the” ahead")
 axes[0].text(0.55, 1.9, "20 draws,\none line", fontsize=10, color="0.3")
 plots.show(
     fig,
@@ -311,7 +314,7 @@ if check_attention_weights.verdict(attention_weights).kind == "right":
         axes[2].text(1.03, means[-1], name, va="center", fontsize=10)
         described.append(f"{name} {means[0]:.2f} and {means[-1]:.2f}")
     axes[2].set(xlabel="strength", xlim=(0, 1), ylim=(0, 1), ylabel="weight of a word, on the mean")
-    axes[2].set_title("a far word loses nearly all", fontsize=10)
+    axes[2].set_title("itself takes what far words lose", fontsize=10)
     axes[2].set_box_aspect(1)
     plots.show(
         fig,
@@ -323,12 +326,12 @@ else:
     print("Your picture joins here, once your function is right: then run this cell again.")
 
 # %% [markdown]
-# **Look:** at strength 0 both "the" look alike, and each word most at itself: a vector is most
-# alike to itself. That grows with the strength; far words lose most.
+# **Look:** at strength 0 both "the" share out alike. Of vectors about equally long each is most
+# alike to itself. With the strength far words lose most.
 #
 # ## In five lines
 #
-# - Unmasked attention sees words, not where they stand.
+# - Attention without a mask sees words, not where they stand.
 # - We let position in by four doors: embeddings, queries and keys, scores, values.
 # - With $p$ as mark, "cat" looked most at the last word.
 # - A bias on distance alone favours the nearer of two equal words, but has no sides.

@@ -116,7 +116,9 @@ for name, runs in trained.items():
     solved = sum(right >= 0.98 for _, right in runs)
     print(f"{name:17} learned in {solved} of 3 seeds")
 recorded = data.results("place_tasks")
-slower = recorded.query("encoding == 'number by offset, same rate'")["accuracy"]
+slower = recorded.query("encoding == 'number by offset, same rate' and task == 'place 0'")
+slower = slower["accuracy"]
+assert slower.max() < 0.98
 print(
     "Without the fivefold rate place 0 is not learned in 150 steps: "
     f"{slower.min():.2f} to {slower.max():.2f} right (recorded)"
@@ -490,9 +492,9 @@ if check_single_out.verdict(single_out).kind == "right":
 # %% [markdown]
 # ## A vector for each offset
 #
-# On paper one layer names place 3, by thousands that cancel. Training from given slopes misses it.
-# Does it take more than numbers? Shaw et al. (2018) learn two *vectors* for each offset, $a^K$ and
-# $a^V$:
+# On paper one layer names place 3, by large parts that cancel. Training from given slopes misses
+# it. Does it take more than numbers? Shaw et al. (2018) learn two *vectors* for each offset, $a^K$
+# and $a^V$:
 #
 # $$s_{ij} = \frac{q_i \cdot (k_j + a^K_c)}{\sqrt d}, \qquad
 # y_i = \sum_j w_{ij}\,(v_j + a^V_c), \qquad c = \operatorname{clip}(j - i, -k, k)$$
@@ -565,7 +567,7 @@ above_guessing = ((lowest - 0.2) / 0.8).clamp(min=0)
 look = {"numbers": lowest, "form": ".2f", "signed": False, "limit": 1}
 labels = [f"{depth}\n({len(at_depth('shaw', depth))} seeds)" for depth in DEPTHS]
 figures.numbered(ax, above_guessing, list(SCHEMES), labels, **look)
-ax.set_title("Place 3: one layer takes $a^V$, two do with numbers")
+ax.set_title("Place 3, trained at 0.003: one layer found it with $a^V$")
 plots.show(
     fig,
     "The share right at place 3 in the worst seed, recorded; one layer and two: "
@@ -576,17 +578,23 @@ plots.show(
     + ".",
 )
 same_rate = rows_of("number by offset, same rate", rate=0.003, **DEPTHS["two layers"])["accuracy"]
-print(f"two layers, numbers at a rate of 0.003, too: {same_rate.min():.2f} in the worst", end=" ")
-print(f"of {len(same_rate)} seeds, {same_rate.nsmallest(2).iloc[1]:.2f} in the next")
+solved = (same_rate >= 0.98).sum()
+print(f"two layers, numbers at a rate of 0.003, too: 98 % in {solved} of {len(same_rate)} seeds")
+at_0_01 = {name: rows_of(encoding, layers=2, heads=2) for name, encoding in SCHEMES.items()}
+counts = (
+    f"{name} {(rights['accuracy'] >= 0.98).sum()} of {len(rights)}"
+    for name, rights in at_0_01.items()
+)
+print("two layers at a rate of 0.01, 98 %:", "; ".join(counts).replace("$", ""))
 without = at_depth("none", "two layers")
 print(f"two layers without an encoding: {without.min():.2f} to {without.max():.2f}")
 t5 = at_depth("t5", "one layer")
 print("one layer, T5's numbers:", ", ".join(f"{right:.2f}" for right in sorted(t5)))
 
 # %% [markdown]
-# **Look:** in one layer training finds place 3 with $a^V$, and not with $a^K$ alone. A training
-# that fails says little of what a scheme cannot do: numbers can, on paper. T5's did in one seed of
-# 3. And at the smaller rate two layers of ours miss it in one of 5.
+# **Look:** in one layer training found place 3 with $a^V$, and not with $a^K$ alone. Two layers can
+# do with numbers, at a rate that suits them: at 0.01 few seeds find it. With $a^V$ most do at both.
+# A training that fails says little of what a scheme cannot do: numbers can, on paper.
 #
 # Two layers need no ladder. With $a^V$ and equal weights, token 0 gets $a^V_0$, token 1 the mean of
 # $a^V_0$ and $a^V_{-1}$: layer 1 can write places into tokens, and layer 2 read them.
@@ -752,10 +760,10 @@ myths.settle(
 # %% [markdown]
 # ## In five lines
 #
-# - A number or a vector (Shaw) for each offset tells it, wherever the text stands.
+# - A number or a vector for each offset tells it, wherever the text stands.
 # - It names the text's edge, too: place 0 is the farthest key (at the length of the training).
 # - From there slopes climb on paper, added up: two name place 1, three 2, four 3.
-# - One layer learned place 3 by Shaw's vectors in the sum (3 seeds), two by numbers, too (5 seeds).
+# - One layer learned place 3 by Shaw's vectors in the sum (3 seeds); two by numbers, at a fit rate.
 # - An offset belongs to a query and a key: $n^2$ scores, though only $2n - 1$ offsets differ.
 #
 # **Read next:** Shaw et al. 2018, arXiv 1803.02155; Raffel et al. 2019, 1910.10683.

@@ -583,6 +583,16 @@ def test_an_error_of_the_learner_s_own_code_is_one_line_with_the_line_in_which_i
         assert "(in your line `return super().bias_by_offset(offsets) * torch.where(" in text
 
 
+def test_who_looks_for_the_slopes_is_asked_about_the_price_that_is_there():
+    class BySlopes(ALiBi):
+        def bias_by_offset(self, offsets):
+            return -self.slopes_of_mine[:, None] * offsets
+
+    text = prices.told_apart(BySlopes)
+    assert "AttributeError" in text and text.endswith("hold already?")
+    assert not prices.refusal(BySlopes).endswith("hold already?")
+
+
 @pytest.mark.parametrize(
     ("by_offset", "words"),
     [
