@@ -674,8 +674,8 @@ plots.show(
 )
 
 # %% [markdown]
-# **Look:** after 1,200 steps ALiBi is 0.15 above steep lines at 64; after 12,000 steps 0.01 is left
-# (two runs each). Its flat slopes were slow, not bad. But its rise grows.
+# **Look:** after 1,200 steps ALiBi is 0.15 above steep lines at 64; after 12,000 0.01 is left (two
+# runs each). Its flat slopes were slow, not bad. But its rise grows.
 #
 # - The tents lead all fixed prices early, and are worse in both long runs. Why, we do not know.
 #   (Nailed heads were not run so long.)
