@@ -26,7 +26,6 @@ def three_numbers():
 LOADS = f"""
 import sys
 import torch
-from matplotlib.text import Text
 from course_utils import encodings, measures, models
 
 models.TinyTransformer(5, d_model=16, n_layers=1)(torch.zeros(1, 300).long())

@@ -112,8 +112,7 @@ const EXPLORER = {
     const short = new Map(shortOf(numbers));
     const shown = shownIn({ show, table, hand });
     shown.forEach(({ title }, n) => {
-      const turns = short.has(n)
-        ? `: ${short.get(n)} turns ahead` : `: ${fixed(periods[n], 0)} rows a turn`;
+      const turns = short.has(n) ? `: ${short.get(n)} turns ahead` : "";
       const shares = `: miss ${fixed(missed[n], 2)}, worst ${fixed(worst[n], 2)}`;
       const after = misses ? shares : turns; // the sentence has the turns
       drawAlong(panels[n], x[n], foretoldX[n], periods[n], rows[n], title + after);
