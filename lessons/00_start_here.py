@@ -171,9 +171,9 @@ def ratios(words, **doors):
 
 many = drawings(2000)  # the first 20 are the explorer's
 at_1 = ratios(many, bias=1.0)
-is_one_number = bool(at_1.max() - at_1.min() < 0.01)
+alike_in_all = bool(at_1.max() - at_1.min() < 0.01)
 about = f"about {at_1[0]:.0f}"
-guess.reveal(about if is_one_number and about in options else options[3])
+guess.reveal(about if alike_in_all and about in options else options[3])
 fig, axes = plt.subplots(1, 3, figsize=(9, 3.1), layout="constrained")
 described = []
 for ax, door in zip(axes, ("bias", "embed", "rotate"), strict=True):
@@ -214,20 +214,20 @@ headline = word_vectors(["man", "bites", "dog"], 32)
 turned_round = headline.flip(0)  # dog bites man
 
 
-def of_all(words, **doors):
-    """Who gets what from whom, (3, 3), and the sums' first numbers, (3,)."""
-    weights, parts = zip(*[through_doors(words, **doors, asks=p) for p in range(3)], strict=True)
+def all_ask(words, **doors):
+    """The weights, (3, 3), a row for each word that asks, and the sums' first numbers, (3,)."""
+    weights, parts = zip(*[through_doors(words, p, **doors) for p in range(3)], strict=True)
     return torch.stack(weights), torch.stack(parts).sum(-1)
 
 
 print("Does a word's attention change from “man bites dog” to “dog bites man”?")
 for door in DOORS:
     (weights, sums), (others, other_sums) = (
-        of_all(each, **{door: 1.0}) for each in (headline, turned_round)
+        all_ask(each, **{door: 1.0}) for each in (headline, turned_round)
     )
     change = (weights - others.flip(0, 1)).abs().max()
-    of_sums = (sums - other_sums.flip(0)).abs().max()
-    print(f"  {door:6} 1: weights by up to {change:.3f}, sums by up to {of_sums:.3f}")
+    sum_change = (sums - other_sums.flip(0)).abs().max()
+    print(f"  {door:6} 1: weights by up to {change:.3f}, sums by up to {sum_change:.3f}")
 
 # %% [markdown]
 # **Look:** both "the" are the same word, so their scores differ by the bias alone. The nearer pays

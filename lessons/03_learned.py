@@ -323,7 +323,7 @@ for name, table in {"random walk": draws.cumsum(0), "real table": rows}.items():
 from course_lab import explorers
 
 periods, hands = explorers.hand_coordinates(rows)  # (5,) and (5, 511), by the same fit
-steps = (hands[0, 1:] / hands[0, :-1]).angle() * 180 / math.pi
+steps = (hands[0, 1:] / hands[0, :-1]).angle() * 180 / math.pi  # of hand 0, in degrees a row
 
 # %% tags=["plumbing"]
 # Two hands

@@ -413,8 +413,8 @@ for place, slopes in RUNGS.items():
 # **Look:** a third head. Places are a **ladder**: in the table each rung has a slope more. Two
 # slopes can empty one key, and place 2 must empty two, 0 and 1.
 #
-# In task 2 least squares leaves key 1 the
-# tallest. By hand, a factor near −2 empties key 1, but then key 0's token is never named.
+# In task 2 least squares leaves key 1 the tallest. By hand, a factor near −2 empties key 1, but
+# then key 0's token is never named.
 #
 # Does training climb? One layer is given the slopes, and learns all else.
 
@@ -555,13 +555,13 @@ lowest = torch.tensor(
     [[at_depth(encoding, depth).min() for depth in DEPTHS] for encoding in SCHEMES.values()]
 )
 numbers_learn, vectors_learn = ((lowest[row] >= 0.98).tolist() for row in (0, -1))
-of_depths = {  # vectors and numbers, in one layer and in two
+option_of = {  # vectors and numbers, in one layer and in two
     (True, True, False, False): 0,
     (True, True, False, True): 1,
     (False, True, False, True): 2,
     (False, False, False, False): 3,
 }
-guess.reveal(options[of_depths[*vectors_learn, *numbers_learn]])
+guess.reveal(options[option_of[*vectors_learn, *numbers_learn]])
 fig, ax = plt.subplots(figsize=(6, 2.4), layout="constrained")
 above_guessing = ((lowest - 0.2) / 0.8).clamp(min=0)
 look = {"numbers": lowest, "form": ".2f", "signed": False, "limit": 1}

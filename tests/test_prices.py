@@ -586,7 +586,7 @@ def test_an_error_of_the_learner_s_own_code_is_one_line_with_the_line_in_which_i
 def test_who_looks_for_the_slopes_is_asked_about_the_price_that_is_there():
     class BySlopes(ALiBi):
         def bias_by_offset(self, offsets):
-            return -self.slopes_of_mine[:, None] * offsets
+            return -self.slopes_of_mine[:, None] * offsets  # type: ignore[index]
 
     text = prices.told_apart(BySlopes)
     assert "AttributeError" in text and text.endswith("hold already?")

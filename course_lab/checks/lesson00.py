@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import partial
 from itertools import product
 from typing import Any
 
@@ -76,11 +75,11 @@ def _divided_by(divisor: Callable[[Tensor], float]) -> Callable[..., Tensor]:
     return _from_score_and_price(_softmax_of_rest, divisor)
 
 
-def _all_divided_by(
-    divisor: Callable[[Tensor], float], words: Tensor, place: int, strength: float
-) -> Tensor:
-    lowered = words @ words[place] - strength * _distances(words, place)
-    return (lowered / divisor(words)).softmax(0)
+def _all_divided_by(divisor: Callable[[Tensor], float]) -> Callable[..., Tensor]:
+    """An answer that divides what is left after the price, too."""
+    return lambda words, p, strength: (
+        (words @ words[p] - strength * _distances(words, p)) / divisor(words)
+    ).softmax(0)
 
 
 def _without_price(divisor: Callable[[Tensor], float]) -> Callable[..., Tensor]:
@@ -360,10 +359,7 @@ check_attention_weights = Check(
             "the division reaches the distance, too",
             "Only dot products grow with the width. Which part of your formula is divided?",
             lambda words, p, strength: _weights(words, p, strength / words.shape[1]),
-            *[
-                partial(_all_divided_by, divisor)
-                for divisor in (_root, _lessons_width, _lessons_root)
-            ],
+            *map(_all_divided_by, (_root, _lessons_width, _lessons_root)),
         ),
         Mistake(
             "the dot product and the distance are both off",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import cmath
 import math
 from collections.abc import Callable
 from functools import cache, partial
@@ -745,9 +746,8 @@ def _stands_first(period: float, length: int, seed: int, known: int, turned: flo
 
 
 def _begun_at(angle: float, hand: Tensor) -> Tensor:
-    """Return the hand turned so that it begins at this angle."""
-    towards = torch.polar(torch.tensor(1.0, dtype=torch.float64), torch.tensor(angle).double())
-    return hand * (hand[0].conj() / hand[0].abs()) * towards
+    """Return a hand that begins at angle 0, turned to begin at this one."""
+    return hand * cmath.exp(1j * angle)
 
 
 def _trembles_first(period: float, length: int, seed: int, known: int) -> Tensor:

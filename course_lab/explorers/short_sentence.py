@@ -48,11 +48,12 @@ def drawings(count: int) -> Float[Tensor, "drawing words d_model"]:
 
 def through_doors(
     words: Float[Tensor, "... words d_model"],
+    asks: int = CAT,
+    /,
     embed: float = 0.0,
     rotate: float = 0.0,
     bias: float = 0.0,
     values: float = 0.0,
-    asks: int = CAT,
 ) -> tuple[Float[Tensor, "... words"], Float[Tensor, "... words"]]:
     """Attention of the word at place ``asks`` over sentences, with each door open by so much.
 

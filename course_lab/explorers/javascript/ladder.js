@@ -9,7 +9,7 @@ const SYMBOLS = 5;
 const TEXTS = 1000; // that the readout is judged on
 const TASKS = { "place 0": 0, "place 1": 1, "place 2": 2, "place 3": 3 };
 const ASKED = 2; // the colour of the key asked for, as in the lesson's figures
-const HEADS = [0, 1, 3, "soft"]; // the colours of the heads
+const HEADS = [0, 1, "ink", 3]; // the colours of the heads
 const ROOM = 5; // the middle panel reaches so many times as far as the sum's longest bar
 
 // Random numbers between 0 and 1, the same ones everywhere: a linear congruential generator.
