@@ -567,7 +567,7 @@ above_guessing = ((lowest - 0.2) / 0.8).clamp(min=0)
 look = {"numbers": lowest, "form": ".2f", "signed": False, "limit": 1}
 labels = [f"{depth}\n({len(at_depth('shaw', depth))} seeds)" for depth in DEPTHS]
 figures.numbered(ax, above_guessing, list(SCHEMES), labels, **look)
-ax.set_title("Place 3, trained at 0.003: one layer found it with $a^V$")
+ax.set_title("Place 3: one layer found it with $a^V$")
 plots.show(
     fig,
     "The share right at place 3 in the worst seed, recorded; one layer and two: "

@@ -128,7 +128,7 @@ score = sum(parts.values())  # (100, 100)
 
 # %% tags=["plumbing"]
 # The vectors and the four parts
-fig, (table, *axes) = plt.subplots(1, 5, figsize=(14, 3.2), sharey=True)
+fig, (table, *axes) = plt.subplots(1, 5, figsize=(14, 3.2), sharey=True, layout="constrained")
 plots.heatmap(table, E, title="E, one row a position", xlabel="feature", signed=True, equal=True)
 table.set_ylabel("position")
 limit = max(part.abs().max().item() for part in parts.values())

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
+import matplotlib.pyplot as plt
 import nbformat
 import pytest
 from browser import IDLE, RUN_ALL, SECONDS
@@ -232,6 +233,48 @@ def test_every_word_of_a_board_or_a_door_can_be_read_upon_its_patch(browser, sch
         contrasts = page.evaluate(CONTRASTS)
         assert len(contrasts) > 6
         assert [pair for pair in contrasts if pair[1] < 4.5] == []
+    page.close()
+
+
+# Words that reach out of their figure by more than a pixel: nothing of them is drawn there.
+CUT_WORDS = """() => {
+    const figure = document.querySelector('svg');
+    const paper = figure.getBoundingClientRect();
+    return [...figure.querySelectorAll('text')].filter((words) => {
+        const box = words.getBoundingClientRect();
+        return box.width > 0 && (
+            box.left < paper.left - 1 || box.right > paper.right + 1
+            || box.top < paper.top - 1 || box.bottom > paper.bottom + 1
+        );
+    }).map((words) => words.textContent.trim());
+}"""
+
+
+def cut_words(page: Any, figure: str) -> list[str]:
+    page.set_content(f"<body>{figure}</body>")
+    return page.evaluate(CUT_WORDS)
+
+
+@pytest.mark.parametrize("path", LESSONS, ids=lambda path: path.stem)
+def test_no_word_of_a_figure_is_cut(browser, path):
+    page = browser.new_page(viewport={"width": 1600, "height": 1200})
+    outputs = [
+        output.get("data", {})
+        for cell in nbformat.read(path, as_version=4).cells
+        for output in cell.get("outputs", [])
+    ]
+    figures = [output["image/svg+xml"] for output in outputs if "image/svg+xml" in output]
+    assert [words for figure in figures for words in cut_words(page, figure)] == []
+    page.close()
+
+
+def test_a_title_wider_than_its_figure_is_cut(browser):
+    fig, ax = plt.subplots(figsize=(2, 2), layout="constrained")
+    page = browser.new_page()
+    ax.set_title("short")
+    assert cut_words(page, plots.svg(fig)) == []
+    ax.set_title("a title that is wider than its figure")
+    assert cut_words(page, plots.svg(fig)) == ["a title that is wider than its figure"]
     page.close()
 
 

@@ -1,7 +1,10 @@
 """Sentences, their reorderings, the order task and the training loop."""
 
+from typing import Any
+
 import pytest
 import torch
+import tqdm.notebook
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -84,6 +87,17 @@ def test_an_interrupted_fit_keeps_what_was_learned(capsys):
     assert len(losses) == 5
     assert not torch.equal(model.weight, before)
     assert "after 5 of 100 steps" in capsys.readouterr().out
+
+
+def test_a_bar_in_a_notebook_is_hidden_at_the_end_and_not_closed(monkeypatch):
+    shown: list[Any] = []
+    monkeypatch.setattr("tqdm.auto.tqdm", tqdm.notebook.tqdm)
+    monkeypatch.setattr("tqdm.notebook.display", shown.append)
+    model = torch.nn.Linear(2, 1)
+    training.fit(model, lambda: model.weight.square().sum(), 3)
+    (bar,) = shown
+    assert bar.comm is not None  # None after an ipywidget's `close`
+    assert bar.layout.display == "none"
 
 
 def no_loss():

@@ -5,7 +5,7 @@ A recipe and a text decide all numbers of a run.
 
 import dataclasses
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import torch
@@ -67,12 +67,20 @@ def fit(
     return history
 
 
-def _progress(steps: int, name: str) -> Iterable[int]:
+def _progress(steps: int, name: str) -> Any:  # of steps; a check for Iterable[int] takes the first
     try:
         from tqdm.auto import tqdm  # a widget in a notebook, which leaves nothing behind
     except ModuleNotFoundError:
         return range(steps)
-    return tqdm(range(steps), desc=name, leave=False)
+    bar = tqdm(range(steps), desc=name, leave=False)
+    if widget := getattr(bar, "container", None):
+
+        def hide() -> None:
+            widget.layout.display = "none"
+
+        # JupyterLab may draw a bar late, or again, and calls a closed widget "model not found".
+        widget.close = hide
+    return bar
 
 
 @dataclasses.dataclass(frozen=True)
