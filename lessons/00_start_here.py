@@ -19,7 +19,7 @@
 # After this lesson you can
 #
 # - take a lesson: guess, run, look, check;
-# - name four ways to tell attention where words stand.
+# - name four doors by which the places of words come in.
 #
 # **Time:** {minutes}. **Builds on:** PyTorch tensors. **Doors:** all four.
 
@@ -44,7 +44,7 @@ import torch
 from course_lab.sentences import CAT_ON_MAT, word_vectors
 
 words = word_vectors(CAT_ON_MAT, 32)  # (6, 32), a vector a word
-# Most models divide by √32: “cat” would then keep nearly all for itself.
+# Most models divide by a root. By √32 “cat” would keep nearly all for itself here.
 weights = (words @ words[1] / 32).softmax(0)
 print(*[f"{word} {weight:.3f}" for word, weight in zip(CAT_ON_MAT, weights, strict=True)])
 
@@ -93,25 +93,25 @@ plots.show(fig, f"What “cat” gives each word. {described}.")
 # %% tags=["plumbing"]
 # The two scores, in four parts
 parts = ("cat · the", "cat's mark · the", "cat · its mark", "mark · mark", "score")
-print("each divided by 32, rounded")
+print("each divided by 32, rounded (so a last digit may be off)")
 print(" " * 13, *parts, sep="   ")
 for name, p in [("nearer", 0), ("farther", 4)]:
     terms = [words[1] @ words[p] / 32, words[p].mean(), p * words[1].mean(), 1.0 * p]
-    rounded = [round(float(term), 2) for term in terms]
-    shown = zip(parts, [*rounded, sum(rounded)], strict=True)
-    numbers = [f"{number:{len(part)}.2f}" for part, number in shown]
+    shown = zip(parts, [*terms, sum(terms)], strict=True)
+    numbers = [f"{float(number):{len(part)}.2f}" for part, number in shown]
     print(f"{name:7} “the”", *numbers, sep="   ")
 
 # %% [markdown]
 # **Look:** the second "the" gets more, and "mat", the last word, gets most. A score now has four
-# parts. *mark · mark* grows with the place of the word looked at. So does *cat · its mark*, as the
-# numbers of "cat" are above 0 on the mean here.
+# parts, as both vectors are sums. *mark · mark* is 1 times the other word's place, as "cat" stands
+# at 1: it grows with that place. So does *cat · its mark*, as the numbers of "cat" are above 0 on
+# the mean here. (For the first word, of mark 0, *mark · mark* stays 0.)
 
 # %% [markdown]
 # ## Four doors
 #
-# What tells a model where words stand is a *positional encoding*. A mark in the vectors is one way
-# in. Which others are there?
+# What we add to tell a model where words stand is a *positional encoding*. A mark in the vectors is
+# one way in. Which others are there?
 #
 # Attention uses each word's vector three times. As a *query* $q$ it asks, here "cat". As a *key*
 # $k$ it is compared with the query: the score. As a *value vector* $v$ it is multiplied by its
@@ -149,7 +149,7 @@ guess = widgets.predict(
 # Left are the weights. In the middle each multiplies the first number of $v$. Right is a dot for
 # each draw: the nearer's weight divided by the farther's. Above 1 the nearer is *ahead*.
 #
-# 1. Open *bias* slowly. How do the 20 dots move? When does the nearer get twice as much?
+# 1. Open *bias* slowly. What do the 20 dots do?
 # 2. *bias* at 0, *rotate* at 1: how little *bias* puts the nearer ahead in all 20 then?
 # 3. Only *values* at 1: which picture changes, and which two do not?
 
@@ -232,8 +232,9 @@ for door in DOORS:
 # %% [markdown]
 # **Look:** both "the" are the same word, so their scores differ by the bias alone. The nearer pays
 # for one place, the farther for three. The difference is 2, and $e^2$ is over 7, whatever the words
-# are. With marks and turns it depends on the words: here *embed* mostly favours the nearer,
-# *rotate* either about as often.
+# are. (Twice as much it gets at $\frac12 \ln 2$, about 0.35.) With marks and turns it depends on
+# the words: of these, drawn at random, *embed* mostly favours the nearer, *rotate* either about as
+# often. *values* changes no weight.
 #
 # But a distance has no sides: by *bias* alone *man bites dog* is *dog bites man*.
 #
@@ -308,7 +309,9 @@ if check_attention_weights.verdict(attention_weights).kind == "right":
     places = torch.arange(6)
     apart = (places - places[:, None]).abs()
     described = []
-    for name, pairs in {"itself": apart == 0, "beside": apart == 1, "farther": apart > 1}.items():
+    same = torch.tensor([[word == other for other in CAT_ON_MAT] for word in CAT_ON_MAT])
+    groups = {"itself": apart == 0, "beside": apart == 1, "farther": (apart > 1) & ~same}
+    for name, pairs in groups.items():
         means = by_strength[:, pairs].mean(-1)
         axes[2].plot(strengths, means, color="0.25", linewidth=2)
         axes[2].text(1.03, means[-1], name, va="center", fontsize=10)
@@ -320,7 +323,7 @@ if check_attention_weights.verdict(attention_weights).kind == "right":
         fig,
         "The weights of each word, a row for each that asks, at strength 0 and 1. At 0 the rows of "
         "both “the” are the same. Right, the mean weight of the word itself, of one beside and of "
-        f"one farther away, as the strength rises; at 0 and at 1: {'; '.join(described)}.",
+        f"another farther away, as the strength rises; at 0 and at 1: {'; '.join(described)}.",
     )
 else:
     print("Your picture joins here, once your function is right: then run this cell again.")
@@ -334,7 +337,7 @@ else:
 # - Attention without a mask sees words, not where they stand.
 # - We let position in by four doors: embeddings, queries and keys, scores, values.
 # - With $p$ as mark, "cat" looked most at the last word.
-# - A bias on distance alone favours the nearer of two equal words, but has no sides.
+# - A price on distance favours the nearer of two equal words, but has no sides.
 # - A lesson is experiments: guess, run, look.
 #
 # **Read next:** Vaswani et al. 2017, arXiv 1706.03762, sections 3.2 and 3.5.

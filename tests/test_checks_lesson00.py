@@ -544,7 +544,7 @@ test_what_is_no_tensor_of_weights_is_explained = wrong_answers(
             (lambda words, p, strength: undefined, "name 'undefined' is not defined"),  # type: ignore[name-defined] # noqa: F821
             (lambda words, p: words, "takes 2 positional arguments but 3 were given"),
             (both(lambda score, price: (score - price).tanh()), "What should weights sum to?"),
-            (both(lambda score, price: (score - 2 * price).softmax(0)), "value that differs"),
+            (both(lambda score, price: (score - price).round().softmax(0)), "value that differs"),
             (lambda words, p, strength: (words.mul_(2), scores(words, p))[1], "argument words in"),
         ]
     },

@@ -241,6 +241,7 @@ check_attention_weights = Check(
         (randn(3, 16, seed=5)[[0, 1, 2, 0]], 3, 0.3),  # the word that asks stands twice
         (randn(1, 4, seed=6), 0, 1.0),
         (randn(9, 5, seed=7), 8, 0.3),  # far enough to show a cap on the distance
+        (randn(5, 6, seed=8), 1, 2.0),  # a strength above 1, which the explorer does not have
     ],
     mistakes=[
         Mistake(
@@ -295,6 +296,32 @@ check_attention_weights = Check(
             lambda words, p, strength: (
                 _scores(words, p) - _distances(words, p) / strength
             ).softmax(0),
+        ),
+        Mistake(
+            "the strength does not count as it is",
+            "What does one place cost in yours at strength 0.3, and what at strength 2?",
+            *[
+                lambda words, p, strength, change=change: _weights(words, p, change(strength))
+                for change in (
+                    lambda strength: min(strength, 1.0),
+                    lambda strength: strength**2,
+                    lambda strength: strength**0.5,
+                    lambda strength: 2 * strength,
+                    lambda strength: strength / 2,
+                    math.exp,
+                    math.log1p,
+                )
+            ],
+        ),
+        Mistake(
+            "what is left of the scores has lost its sign",
+            "A score may lie below 0. Which part of your formula may not, and where do its "
+            "brackets stand?",
+            lambda words, p, strength: (
+                (_scores(words, p) - strength * (torch.arange(len(words)) - p)).abs().softmax(0)
+            ),
+            _from_score_and_price(lambda scores, price: (scores - price).abs().softmax(0)),
+            _from_score_and_price(lambda scores, price: (scores.abs() - price).softmax(0)),
         ),
         Mistake(
             "the distance is squared",
@@ -428,7 +455,18 @@ check_attention_weights = Check(
             "the dot product is divided by the number of words",
             "How many words are there, and how many numbers does a dot product multiply?",
             _divided_by(len),
+        ),
+        Mistake(
+            "the dot product is divided by the root of the number of words",
+            "How many words are there, how many numbers does a dot product multiply, and is there "
+            "a root in the lesson's first code?",
             _divided_by(lambda words: len(words) ** 0.5),
+        ),
+        Mistake(
+            "the dot product is divided by the width twice",
+            "By what does the lesson divide a dot product, and how often do you?",
+            _divided_by(lambda words: words.shape[1] ** 2),
+            _divided_by(lambda words: words.shape[1] ** 1.5),
         ),
         Mistake(
             "the dot product is divided by how many numbers all words have",
