@@ -17,7 +17,7 @@ TENTS, STEEP = "tents", "steep"
 NEAR, SHARP, ONE_BACK, FIXED = "near", "sharp", "one_back", "fixed"
 ALL_OWN, ALL_ONE_BACK = "all_own", "all_one_back"
 NEAR_BY_HEAD, WINDOWS, NARROW = "near_by_head", "windows", "narrow"
-STEEP_TENTS = "steep_tents"
+STEEP_TENTS, ONE_HEAD_BACK = "steep_tents", "one_head_back"
 STEEP_SLOPES = (2.0, 1.0, 0.5, 0.25)  # of four heads, in score per position
 SHARP_SLOPES = (2.0, 1.0, 1 / 64, 1 / 256)  # two of the steep lines, and ALiBi's two flattest
 NEAREST = 12  # keys in sight of `near`: as many as hold 95 % of equal weight at a slope of 1/4
@@ -72,6 +72,11 @@ def sharp(d_model: int, n_heads: int) -> Tents:
 def one_back(d_model: int, n_heads: int) -> Tents:
     """The steep lines, with the top of each one back."""
     return Tents(d_model, n_heads, (1.0,) * len(STEEP_SLOPES), STEEP_SLOPES)
+
+
+def one_head_back(d_model: int, n_heads: int) -> Tents:
+    """The steep lines, with a tent in place of the flattest: its top one back, its slope 2."""
+    return Tents(d_model, n_heads, (0.0, 0.0, 0.0, 1.0), (*STEEP_SLOPES[:-1], 2.0))
 
 
 def all_own(d_model: int, n_heads: int) -> Tents:

@@ -51,6 +51,7 @@ register(drawn_prices.NEAR_BY_HEAD, drawn_prices.near_by_head)
 register(drawn_prices.WINDOWS, drawn_prices.Windows)
 register(drawn_prices.NARROW, drawn_prices.narrow)
 register(drawn_prices.STEEP_TENTS, drawn_prices.steep_tents)
+register(drawn_prices.ONE_HEAD_BACK, drawn_prices.one_head_back)
 
 
 def jobs(

@@ -27,6 +27,10 @@ OF_A_COMPARISON = (
     "a comparison of offsets is true or false, not a number of points. What should a key cost "
     "where it is true? Which function of torch chooses for each offset?"
 )
+CHOOSES = (
+    "Each of n offsets needs a number, chosen by a condition. Which function of torch takes a "
+    "condition, what stands where it is true, and what where it is false?"
+)
 SHARP = 0.98  # of equal scores: above it a head hardly leaves its key to queries and keys
 TIE = 1e-6  # a difference of two weights that is none
 SAME_OUTPUT = 1e-5  # a difference of two outputs below which they are the same
@@ -64,6 +68,11 @@ def usable(price: type[PositionalEncoding], drawn: bool = True) -> type[Position
                 f"this class adds nothing to the scores.{has} Is its method called bias_by_offset?"
             )
         return price
+    if drawn and (weights := sum(parameter.numel() for parameter in encoding.parameters())):
+        raise Unusable(
+            f"this price has {weights} numbers that would train. A drawn price stays as it is. "
+            "Which encoding of lesson 04 learns a number for each offset?"
+        )
     offsets = torch.arange(-6, 1)
     try:
         bias = encoding.bias_by_offset(offsets)
@@ -110,6 +119,11 @@ def usable(price: type[PositionalEncoding], drawn: bool = True) -> type[Position
         raise Unusable(OF_A_COMPARISON)
     if not bias.is_floating_point():
         raise Unusable(f"a price must be of floats, got {bias.dtype}: write 2.0 in place of 2")
+    if bias.shape in ((len(offsets),), (1, len(offsets))):
+        raise Unusable(
+            "this is the same row for all heads. A price is (4, n): how does a number of each head "
+            "meet each of n offsets?"
+        )
     if bias.ndim == 2 and len(bias) != 4:
         raise Unusable(
             f"a price must be (4, n), a row for each head, got {len(bias)} rows. How many "
@@ -123,6 +137,8 @@ def usable(price: type[PositionalEncoding], drawn: bool = True) -> type[Position
         raise Unusable(TOP_IS_LATER)
     if drawn and heads_nailed_down(encoding) == len(bias):
         raise Unusable(f"each head puts all its weight on one key. {_why_none_attends(encoding)}")
+    if drawn and (price_by_distance(encoding)[:, 0] == -math.inf).any():
+        raise Unusable(FORBIDS_ITS_OWN)
     return price
 
 
@@ -141,7 +157,10 @@ def _own_error(price: type[PositionalEncoding], error: Exception) -> str:
     """The learner's error in one line, with the line of code in which it came."""
     words = (str(error).splitlines() or [""])[0]
     line = failing_line(price.bias_by_offset, error)
-    return f"… Not yet: {type(error).__name__}: {words}{line}"
+    text = f"… Not yet: {type(error).__name__}: {words}{line}"
+    if "only integer tensors" in words or "where()" in words:
+        text += f" {CHOOSES}"
+    return text
 
 
 def _new_methods(price: Price) -> list[str]:
@@ -380,9 +399,14 @@ def _weight_far_away(weights: Float[Tensor, "heads keys"]) -> str:
 
 def unchanged(price: Price) -> bool:
     """Whether the price is that of the steep lines, which the exercise begins with."""
+    return not _heads_changed(price)
+
+
+def _heads_changed(price: Price) -> int:
+    """How many heads have another price than the steep lines."""
     bias = price_by_distance(price)
     steep = -torch.tensor(STUB)[:, None] * torch.arange(bias.shape[-1])
-    return torch.allclose(bias.float(), steep, atol=TIE)
+    return int((~torch.isclose(bias.float(), steep, atol=TIE)).any(-1).sum())
 
 
 def _slip_of_sign(price: Price) -> str:
@@ -598,13 +622,14 @@ def scored(
     )
     lines.append(f"rise of less than {RISE} up to {READ} bytes: {'yes' if lasts else 'no'}")
     if won and lasts:
-        lines.append("✓ Your price beats the steep lines, and lasts.")
+        lines.append(
+            "✓ Your price beats the steep lines, and lasts. You changed "
+            f"{_heads_changed(price)} of {len(weights)} heads."
+        )
         looks_far = _weight_far_away(weights)
         tops = weights.argmax(-1)
         as_high = (weights > weights.amax(-1, keepdim=True) - TIE).sum(-1)
-        if (bias[:, 0] == -math.inf).any():
-            lines.append(f"But: {FORBIDS_ITS_OWN}")
-        elif looks_far:
+        if looks_far:
             lines.append(f"But: {looks_far}")
         elif (as_high > 1).any():
             head = int(as_high.argmax())
@@ -623,8 +648,10 @@ def scored(
                 f"best. What would head {len(tops)} do with its top {tops[0] + 1} back? Train "
                 "again."
             )
+        elif _heads_changed(price) > 1:
+            lines.append("Can you win as much with fewer heads changed? Put some back, and train.")
         else:
-            lines.append("Is a head superfluous? Give it the price of another, and train again.")
+            lines.append("Which part of the change won: its peak, or its slope? Train each alone.")
     elif unchanged(price):
         lines.append(_not_changed(price, "these are the steep lines"))
     else:

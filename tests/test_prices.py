@@ -114,7 +114,8 @@ def test_drawn_prices_are_trained_and_read_as_encodings_are():
 def test_a_price_that_wins_and_lasts_is_told_so():
     text = score_text(drawn_prices.Tents)
     assert "yours 1.710, the steep lines' 1.865 (the same seed), 0.155 below;" in text
-    assert "512 bytes: yes" in text and text.endswith("train again.")
+    assert "512 bytes: yes" in text and text.endswith("train.")
+    assert "You changed 3 of 4 heads." in text
     assert "head 3: likes the key 2 back best" in text
 
 
@@ -244,7 +245,9 @@ def test_a_wrong_sign_of_peaks_or_slopes_is_asked_about(peaks, slopes, words):
 UNUSABLE = {
     "whole numbers": (lambda d: -2 * (d - torch.arange(4)[:, None]).abs(), "write 2.0"),
     "no axis": (lambda d: -torch.ones(4) * d, "[:, None]"),
-    "one row": (lambda d: -2.0 * d, "must be (4, n)"),
+    "one row": (lambda d: -2.0 * d, "the same row for all heads"),
+    "one row with an axis": (lambda d: -2.0 * d[None], "the same row for all heads"),
+    "three rows": (lambda d: -2.0 * d.expand(3, -1), "must be (4, n)"),
 }
 
 
@@ -579,6 +582,7 @@ def test_an_error_of_the_learner_s_own_code_is_one_line_with_the_line_in_which_i
             return super().bias_by_offset(offsets) * torch.where(offsets > 0, 2.0)  # type: ignore[call-overload]
 
     for text in (prices.refusal(Sided), prices.told_apart(Sided)):
+        assert text.endswith("what where it is false?")
         assert text.startswith("… Not yet: TypeError: where()") and "\n" not in text
         assert "(in your line `return super().bias_by_offset(offsets) * torch.where(" in text
 
@@ -720,13 +724,30 @@ def test_heads_that_hardly_leave_their_key_to_the_bytes_are_counted():
     assert "heads give one key over" not in score_text(drawn_prices.Tents(64, 4))
 
 
-def test_a_price_that_wins_but_forbids_the_own_key_is_asked_about_it():
+def test_a_price_that_forbids_the_own_key_is_asked_about_it_before_any_training():
     def without_own(distance):
         bias = -2.0 * (distance - torch.arange(4)[:, None]).abs()
         return bias.masked_fill(distance == 0, -math.inf)
 
-    text = score_text(drawn(without_own))
-    assert "✓" in text and text.endswith("May a head forbid that one?")
+    assert prices.refusal(drawn(without_own)).endswith("May a head forbid that one?")
+
+
+def test_a_price_with_numbers_that_train_is_refused():
+    class Learned(PositionalEncoding):
+        def __init__(self, d_model, n_heads):
+            super().__init__(d_model, n_heads)
+            self.table = torch.nn.Parameter(-2.0 * (torch.arange(17.0) - 1).abs().expand(4, -1))
+
+        def bias_by_offset(self, offsets):
+            return self.table[:, offsets.abs().clamp(max=16)]
+
+    assert "68 numbers that would train" in prices.refusal(Learned)
+
+
+def test_who_wins_by_a_single_head_is_asked_which_part_of_it_won():
+    text = score_text(drawn_prices.one_head_back(64, 4))
+    assert "You changed 1 of 4 heads." in text
+    assert text.endswith("Train each alone.")
 
 
 @pytest.mark.parametrize("name", UNUSABLE)

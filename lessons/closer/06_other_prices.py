@@ -225,6 +225,7 @@ for steps, name, label in (
     (300, "near_by_head", "the same, 2, 3, 6 and 12 keys"),
     (300, "windows", "no slope, 2, 3, 6 and 12 keys"),
     (300, "narrow", "no slope, 3 keys in each head"),
+    (300, "steep_tents", "steep slopes, peaks 0 to 3"),
     (1200, "steep", "steep lines"),
     (1200, "near_by_head", "ALiBi's slopes, 2, 3, 6, 12 keys"),
     (1200, "windows", "no slope, 2, 3, 6 and 12 keys"),

@@ -216,7 +216,9 @@ const EXPLORER = {
         right.write(right.box.left + right.px(edge) + gap, right.box.top + 14 + 14 * line, words,
           anchor));
     }
-    weights.forEach((row, n) => right.line(row.map((_, distance) => distance), row, look(n)));
+    // Past a key that scores higher the line goes on from its neighbours: it is no ramp.
+    const alike = distances.filter((distance) => !(higher > 0 && distance === MARKED));
+    weights.forEach((row, n) => right.line(alike, alike.map((distance) => row[distance]), look(n)));
     weights.forEach((row, n) => right.dots(row.map((_, distance) => distance), row,
       { colour: n, size: n === chosen ? 3.5 : 2 }));
     if (higher > 0 && MARKED < seen) {
