@@ -57,14 +57,15 @@ def doors_in_attention() -> Figure:
     ax.axis("off")
     above, between, below = 3.6, 2.3, 1.0  # heights
     line: dict[str, Any] = {"color": "0.5", "linewidth": 1.4, "zorder": 0}
-    ax.plot([1.5, 3.2, 3.9], [between, between, above], **line)
-    ax.plot([3.2, 3.9], [between, below], **line)
+    ax.plot([1.5, 3.2], [between, between], **line)
     ax.plot([4.6, 13.3, 13.55], [below, below, between - 0.8], **line)
     for start, end in (
+        ((3.2, between), (3.95, above - 0.1)),
+        ((3.2, between), (3.95, below + 0.1)),
         ((4.9, above), (6.7, above)),
         ((8.0, above), (10.0, above)),
         ((11.5, above), (12.1, above)),
-        ((13.3, above), (13.7, between + 0.6)),
+        ((13.2, above - 0.35), (13.8, between + 0.6)),
         ((13.55, between - 0.8), (13.7, between - 0.6)),
     ):
         ax.annotate("", end, start, arrowprops={"arrowstyle": "->"} | line, zorder=0)
@@ -82,7 +83,7 @@ def doors_in_attention() -> Figure:
         ((2.3, between), "embed", "adds a mark"),
         ((5.7, above), "rotate", "turns them"),
         ((9.0, above), "bias", "takes some off"),
-        ((5.7, below), "values", "adds the steps"),
+        ((5.7, below), "values", "adds −1, 0, 1 …"),
     )
     frame: dict[str, Any] = {"facecolor": "white", "edgecolor": OPEN_COLOUR, "linewidth": 1.8}
     name: dict[str, Any] = {"ha": "center", "va": "center", "color": OPEN_COLOUR, "weight": "bold"}

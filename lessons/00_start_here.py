@@ -110,8 +110,7 @@ for name, p in [("nearer", 0), ("farther", 4)]:
 # %% [markdown]
 # ## Four doors
 #
-# What we add to tell a model where words stand is a *positional encoding*. A mark in the vectors is
-# one way in. Which others are there?
+# What we add to tell a model where words stand is a *positional encoding*. Where can it come in?
 #
 # Attention uses each word's vector three times. As a *query* $q$ it asks, here "cat". As a *key*
 # $k$ it is compared with the query: the score. As a *value vector* $v$ it is multiplied by its
@@ -132,10 +131,12 @@ plots.show(
 # %% [markdown]
 # Each door opens from 0 to 1:
 #
-# 1. **embed** adds a mark, now sines and cosines, which do not grow.
-# 2. **rotate** turns $q$ and $k$ like clock hands, two numbers a hand, farther for later places.
+# 1. **embed** adds a mark: sines and cosines of the place, which do not grow (lesson 02).
+# 2. **rotate** takes $q$ and $k$ as clock hands, two numbers a hand, and turns them: by $p$ radians
+#    the fastest, hardly at all the slowest.
 # 3. **bias** takes up to 1 off a score for each place of distance.
-# 4. **values** adds to $v$ the steps from "cat", −1 for the nearer "the".
+# 4. **values** adds the steps from "cat" to each number of $v$: −1 for the nearer "the", 3 for the
+#    farther.
 #
 # We take 20 *draws* of random words. Only bias opens, to 1.
 
@@ -151,7 +152,7 @@ guess = widgets.predict(
 #
 # 1. Open *bias* slowly. What do the 20 dots do?
 # 2. *bias* at 0, *rotate* at 1: how little *bias* puts the nearer ahead in all 20 then?
-# 3. Only *values* at 1: which picture changes, and which two do not?
+# 3. Only *embed* at 1: why does "cat" itself add so much more? Look at the fork.
 
 # %%
 explorers.doors()
@@ -174,26 +175,26 @@ at_1 = ratios(many, bias=1.0)
 alike_in_all = bool(at_1.max() - at_1.min() < 0.01)
 about = f"about {at_1[0]:.0f}"
 guess.reveal(about if alike_in_all and about in options else options[3])
-fig, axes = plt.subplots(1, 3, figsize=(9, 3.1), layout="constrained")
+fig, axes = plt.subplots(1, 4, figsize=(10, 2.9), layout="constrained")
 described = []
-for ax, door in zip(axes, ("bias", "embed", "rotate"), strict=True):
+for ax, door in zip(axes, ("bias", "embed", "rotate", "values"), strict=True):
     lines = torch.stack([ratios(many[:20], **{door: opening}) for opening in openings])
     ahead = int((lines[-1] > 1).sum())
     ax.axhline(1, color="0.6", linewidth=0.8)
     for line in lines.T:
-        ax.plot(openings, line, color="C1" if line[-1] > 1 else "C2", linewidth=1, alpha=0.8)
-    ax.set(xlabel=door, xlim=(0, 1), yscale="log", title=f"{door}: {ahead} of 20")
+        side = "C1" if line[-1] > 1 else "C2" if line[-1] < 1 else "0.4"
+        ax.plot(openings, line, color=side, linewidth=1, alpha=0.8)
+    ax.set(xlabel=f"opening of {door}", xlim=(0, 1), yscale="log", title=f"{door} 1: {ahead} of 20")
     ticks = (1, 2, 4, 8) if door == "bias" else (0.8, 1, 1.25)
     ax.minorticks_off()
     ax.set_yticks(ticks, [f"{tick:g}" for tick in ticks])
     ax.set_ylim((0.8, 9) if door == "bias" else (0.75, 1.42))
     ax.set_xticks([0, 0.5, 1], ["0", "0.5", "1"])
     described.append(f"{door} {lines[-1].min():.2f} to {lines[-1].max():.2f}, above 1 in {ahead}")
-    if door != "bias":
-        ax.set_xlabel(f"{door} (axis stretched)")
 axes[0].set_ylabel("nearer ÷ farther “the”")
-fig.suptitle("Draws with the nearer “the” ahead")
-axes[0].text(0.55, 1.9, "20 draws,\none line", fontsize=10, color="0.3")
+axes[1].set_ylabel("the same, stretched")
+fig.suptitle("Draws with the nearer “the” ahead: all by bias, most by embed")
+axes[0].text(0.5, 1.7, "20 draws,\none line", fontsize=10, color="0.3")
 plots.show(
     fig,
     "The nearer “the”'s weight divided by the farther's, as one door opens from 0 to 1, a line for "
@@ -209,34 +210,12 @@ for bias in openings:
         print(f"rotate 1 and bias {bias:.2f}: in each of the first 20, in {share:.0f} % of all")
         break
 
-
-headline = word_vectors(["man", "bites", "dog"], 32)
-turned_round = headline.flip(0)  # dog bites man
-
-
-def all_ask(words, **doors):
-    """The weights, (3, 3), a row for each word that asks, and the sums' first numbers, (3,)."""
-    weights, parts = zip(*[through_doors(words, p, **doors) for p in range(3)], strict=True)
-    return torch.stack(weights), torch.stack(parts).sum(-1)
-
-
-print("Does a word's attention change from “man bites dog” to “dog bites man”?")
-for door in DOORS:
-    (weights, sums), (others, other_sums) = (
-        all_ask(each, **{door: 1.0}) for each in (headline, turned_round)
-    )
-    change = (weights - others.flip(0, 1)).abs().max()
-    sum_change = (sums - other_sums.flip(0)).abs().max()
-    print(f"  {door:6} 1: weights by up to {change:.3f}, sums by up to {sum_change:.3f}")
-
 # %% [markdown]
 # **Look:** both "the" are the same word, so their scores differ by the bias alone. The nearer pays
 # for one place, the farther for three. The difference is 2, and $e^2$ is over 7, whatever the words
 # are. (Twice as much it gets at $\frac12 \ln 2$, about 0.35.) With marks and turns it depends on
-# the words: of these, drawn at random, *embed* mostly favours the nearer, *rotate* either about as
-# often. *values* changes no weight.
-#
-# But a distance has no sides: by *bias* alone *man bites dog* is *dog bites man*.
+# the words: of these, drawn at random, *embed* fully open mostly favours the nearer, *rotate*
+# either about as often. (*embed* stands before the fork, so its mark is summed, too.)
 #
 # ## Exercise
 #
@@ -271,73 +250,95 @@ check_attention_weights(attention_weights)
 check_attention_weights(lambda words, place, strength: words @ words[place])
 
 # %% [markdown]
-# ## Every word asks
+# ## Who sees the bite?
 #
-# By your function:
+# Back to *man bites dog*. Three words have five other orders. Again each door opens alone, to 1,
+# and each of the words asks.
+
+# %%
+options = ["none of the five", "“dog bites man” alone", "all five"]
+guess = widgets.predict(
+    "Only bias open: in which other orders does each word share out its attention as in “man bites "
+    "dog”?",
+    options,
+)
 
 # %% tags=["plumbing"]
-# Every word asks
+# The answer, by door
+from itertools import permutations
+
+from course_utils.encodings.base import DOORS
+
+HEADLINE = ("man", "bites", "dog")
+news = word_vectors(HEADLINE, 32)
+
+
+def all_ask(order, **doors):
+    """Weights (3, 3) and sums (3,) of the words in this order, put back as in the headline."""
+    asked = [through_doors(news[list(order)], p, **doors) for p in range(3)]
+    weights, parts = (torch.stack(each) for each in zip(*asked, strict=True))
+    back = torch.tensor(order).argsort()
+    return weights[back][:, back], parts.sum(-1)[back]
+
+
+as_written, *others = permutations(range(3))
+kept = {}
+print("In how many of the five other orders do all words keep their …")
+for door in DOORS:
+    weights, sums = all_ask(as_written, **{door: 1.0})
+    moved = [all_ask(order, **{door: 1.0}) for order in others]
+    kept[door] = [order for order, (w, _) in zip(others, moved, strict=True) if w.allclose(weights)]
+    same_sums = sum(bool(each.allclose(sums)) for _, each in moved)
+    print(f"  {door:6} weights: {len(kept[door])}   sums of weight × v, first number: {same_sums}")
+mirror = [order for order in kept["bias"] if order == (2, 1, 0)]
+guess.reveal(options[2 if len(kept["bias"]) == 5 else 1 if kept["bias"] == mirror != [] else 0])
+
+# %% tags=["plumbing"]
+# The same by your function
 import numpy as np
-from matplotlib.colors import PowerNorm
-from matplotlib.patches import Rectangle
 
 
-def asked_by_each(strength):
-    """The weights by `attention_weights`, a row for each word that asks."""
-    return torch.stack([attention_weights(words, p, strength) for p in range(6)]).detach()
+def by_yours(order):
+    """The weights by `attention_weights` at strength 1, put back as in the headline, (3, 3)."""
+    moved, back = news[list(order)], torch.tensor(order).argsort()
+    rows = torch.stack([attention_weights(moved, p, 1.0) for p in range(3)])
+    return rows.detach()[back][:, back]
 
 
 if check_attention_weights.verdict(attention_weights).kind == "right":
-    strengths = torch.linspace(0, 1, 21).tolist()
-    by_strength = torch.stack([asked_by_each(strength) for strength in strengths])
-    fig, axes = plt.subplots(1, 3, figsize=(9.4, 3.3), layout="constrained")
-    limit = float(by_strength.max())
-    titles = ("strength 0: both “the” alike", "strength 1: far words get little")
-    for ax, matrix, title in zip(axes, (by_strength[0], by_strength[-1]), titles, strict=False):
-        image = plots.heatmap(ax, matrix, signed=False, limit=limit, equal=True)
-        image.set_norm(PowerNorm(0.5, vmin=0, vmax=limit))  # the small ones are told apart, too
-        for (row, column), weight in np.ndenumerate(matrix.numpy()):
-            ink = "white" if weight > 0.38 else "black"
-            ax.text(column, row, f"{weight:.2f}", ha="center", va="center", fontsize=8, color=ink)
-        for row, colour in ((0, "C1"), (4, "C2")):
-            frame = Rectangle((-0.48, row - 0.48), 5.96, 0.96, fill=False, ec=colour, lw=2.5)
-            ax.add_patch(frame)
-        ax.set_title(title, fontsize=10)
-        ax.set_xticks(range(6), CAT_ON_MAT)
-        ax.set_yticks(range(6), CAT_ON_MAT)
-        ax.set(xlabel="who gets the weight", ylabel="who asks")
-    places = torch.arange(6)
-    apart = (places - places[:, None]).abs()
+    fig, axes = plt.subplots(1, 3, figsize=(9, 3.3), layout="constrained")
+    titles = {(0, 1, 2): "", (2, 1, 0): ": the same", (0, 2, 1): ": another"}
     described = []
-    same = torch.tensor([[word == other for other in CAT_ON_MAT] for word in CAT_ON_MAT])
-    groups = {"itself": apart == 0, "beside": apart == 1, "farther": (apart > 1) & ~same}
-    for name, pairs in groups.items():
-        means = by_strength[:, pairs].mean(-1)
-        axes[2].plot(strengths, means, color="0.25", linewidth=2)
-        axes[2].text(1.03, means[-1], name, va="center", fontsize=10)
-        described.append(f"{name} {means[0]:.2f} and {means[-1]:.2f}")
-    axes[2].set(xlabel="strength", xlim=(0, 1), ylim=(0, 1), ylabel="weight of a word, on the mean")
-    axes[2].set_title("itself takes what far words lose", fontsize=10)
-    axes[2].set_box_aspect(1)
+    for ax, (order, verdict) in zip(axes, titles.items(), strict=True):
+        matrix = by_yours(order)
+        written = " ".join(HEADLINE[p] for p in order)
+        plots.heatmap(ax, matrix, signed=False, limit=1, equal=True)
+        for (row, column), weight in np.ndenumerate(matrix.numpy()):
+            ink = "white" if weight > 0.6 else "black"
+            ax.text(column, row, f"{weight:.2f}", ha="center", va="center", color=ink)
+        ax.set(title=f"{written}{verdict}", xlabel="who gets the weight", ylabel="who asks")
+        ax.set_xticks(range(3), HEADLINE)
+        ax.set_yticks(range(3), HEADLINE)
+        rows = (", ".join(f"{weight:.2f}" for weight in row) for row in matrix)
+        described.append(f"{written} {'; '.join(rows)}")
     plots.show(
         fig,
-        "The weights of each word, a row for each that asks, at strength 0 and 1. At 0 the rows of "
-        "both “the” are the same. Right, the mean weight of the word itself, of one beside and of "
-        f"another farther away, as the strength rises; at 0 and at 1: {'; '.join(described)}.",
+        "By your function at strength 1, in three orders, what man, bites and dog give man, bites "
+        f"and dog, a row for each that asks. {'. '.join(described)}.",
     )
 else:
     print("Your picture joins here, once your function is right: then run this cell again.")
 
 # %% [markdown]
-# **Look:** at strength 0 both "the" share out alike. Of vectors about equally long each is most
-# alike to itself. With the strength far words lose most.
+# **Look:** a mirror keeps each distance, and a distance has no sides. So by *bias* alone *dog bites
+# man* is no news, but the other four orders are. *values* changes no weight, but each sum.
 #
 # ## In five lines
 #
-# - Attention without a mask sees words, not where they stand.
+# - Attention over a whole sentence sees words, not where they stand.
 # - We let position in by four doors: embeddings, queries and keys, scores, values.
 # - With $p$ as mark, "cat" looked most at the last word.
-# - A price on distance favours the nearer of two equal words, but has no sides.
+# - A price on distance favours the nearer of two equal words, and cannot tell a mirrored sentence.
 # - A lesson is experiments: guess, run, look.
 #
 # **Read next:** Vaswani et al. 2017, arXiv 1706.03762, sections 3.2 and 3.5.

@@ -310,7 +310,7 @@ print("In a window of 128, at 512, these seeds:", ", ".join(f"{loss:.2f}" for lo
 
 fig, ax = plt.subplots(figsize=(8, 3.8))
 for name, label in {"rope": "RoPE", "alibi": "ALiBi"}.items():
-    look, curve = plots.identity(name), by_seed[name, 0][64:1024]
+    look, curve = plots.identity(name), by_seed[name, 0].loc[[64, 128, 256, 512, 1024]]
     ax.plot(curve.index, curve, look.marker + "-", color=look.colour, markersize=6)
     ax.text(1120, curve[1024] + 0.06, label, color=look.colour, va="center")
 look = plots.identity("rope")

@@ -4,7 +4,11 @@ const [QUERY, NEAR, FAR] = [1, 0, 4]; // the places of "cat" and of both "the"
 const SAME = 1e-9; // weights that differ by less are the same
 const NEARER = { name: "nearer", colour: 1, mark: "dot", hollow: false };
 const FARTHER = { name: "farther", colour: 2, mark: "dot", hollow: false };
-const RATIOS = [0.7, 12]; // what their axis shows: all that doors can do
+// What the axis of ratios shows: as much as embed and rotate can do, else all that doors can.
+const RATIOS = [
+  { y: [0.7, 1.5], yticks: [0.8, 1, 1.25] },
+  { y: [0.7, 12], yticks: [1, 2, 4, 8] },
+];
 const LABEL_SHARE = 0.15; // of the height of the bars, free above and below them for their numbers
 
 function dot(a, b) {
@@ -37,9 +41,9 @@ const nearerWins = (ratio) => ratio > 1 + SAME;
 const fartherWins = (ratio) => ratio < 1 - SAME;
 const isAlike = (ratio) => !nearerWins(ratio) && !fartherWins(ratio);
 
-// What the axis of bars shows: at least −0.2 to 0.4, and the numbers at their ends.
+// What the axis of bars shows: at least −0.2 to 0.7, and the numbers at their ends.
 function roomFor(heights) {
-  const [low, high] = [Math.min(-0.2, ...heights), Math.max(0.4, ...heights)];
+  const [low, high] = [Math.min(-0.2, ...heights), Math.max(0.7, ...heights)];
   const free = LABEL_SHARE * (high - low);
   return [Math.min(low, Math.min(...heights) - free), Math.max(high, Math.max(...heights) + free)];
 }
@@ -63,7 +67,7 @@ const EXPLORER = {
     const xticks = words.map((word, n) => [n, word]);
     const draw = (panel, heights, y, numbered, title, ylabel) => {
       panel.axes({ x: [-0.6, words.length - 0.4], y, xticks, title, ylabel, legend });
-      panel.bars(places, heights).across(0);
+      panel.bars(places, heights, { colour: "grey" }).across(0);
       panel.bars([NEAR], [heights[NEAR]], NEARER).bars([FAR], [heights[FAR]], FARTHER);
       numbered.forEach((n) => panel.write(panel.box.left + panel.px(n),
         panel.box.top + panel.py(heights[n]) + (heights[n] < 0 ? 12 : -4),
@@ -73,8 +77,9 @@ const EXPLORER = {
     // Numbers below 0 are wider than their bars, so those of neighbours would touch.
     draw(middle, adds, roomFor(adds), [NEAR, FAR], "what each word adds",
       "weight × first number");
+    const scale = RATIOS.find(({ y }) => Math.max(...ratios) < y[1]) ?? RATIOS.at(-1);
     right.axes({
-      x: [-1, ratios.length], y: RATIOS, ylog: true, yticks: [1, 2, 4, 8],
+      x: [-1, ratios.length], ...scale, ylog: true,
       title: "which “the” gets more", xlabel: "draw (click one)", ylabel: "nearer ÷ farther",
       legend,
     }).across(1);
