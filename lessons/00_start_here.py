@@ -102,10 +102,9 @@ for name, p in [("nearer", 0), ("farther", 4)]:
     print(f"{name:7} “the”", *numbers, sep="   ")
 
 # %% [markdown]
-# **Look:** the second "the" gets more, and "mat", the last word, gets most. A score now has four
-# parts, as both vectors are sums. *mark · mark* is 1 times the other word's place, as "cat" stands
-# at 1: it grows with that place. So does *cat · its mark*, as the numbers of "cat" are above 0 on
-# the mean here. (For the first word, of mark 0, *mark · mark* stays 0.)
+# **Look:** the second "the" gets more, and "mat", the last word, gets most. *mark · mark* is 1, the
+# mark of "cat", times the other word's: it grows with the place. So does *cat · its mark*, as the
+# numbers of "cat" are above 0 on the mean here.
 
 # %% [markdown]
 # ## Four doors
@@ -131,12 +130,10 @@ plots.show(
 # %% [markdown]
 # Each door opens from 0 to 1:
 #
-# 1. **embed** adds a mark: sines and cosines of the place, which do not grow (lesson 02).
-# 2. **rotate** takes $q$ and $k$ as clock hands, two numbers a hand, and turns them: by $p$ radians
-#    the fastest, hardly at all the slowest.
+# 1. **embed** adds a mark: sines and cosines of the place, which do not grow.
+# 2. **rotate** turns $q$ and $k$ like clock hands, two numbers a hand: the fastest by $p$ radians.
 # 3. **bias** takes up to 1 off a score for each place of distance.
-# 4. **values** adds the steps from "cat" to each number of $v$: −1 for the nearer "the", 3 for the
-#    farther.
+# 4. **values** adds the steps from "cat" to each number of $v$: −1 for the nearer "the".
 #
 # We take 20 *draws* of random words. Only bias opens, to 1.
 
@@ -213,9 +210,9 @@ for bias in openings:
 # %% [markdown]
 # **Look:** both "the" are the same word, so their scores differ by the bias alone. The nearer pays
 # for one place, the farther for three. The difference is 2, and $e^2$ is over 7, whatever the words
-# are. (Twice as much it gets at $\frac12 \ln 2$, about 0.35.) With marks and turns it depends on
-# the words: of these, drawn at random, *embed* fully open mostly favours the nearer, *rotate*
-# either about as often. (*embed* stands before the fork, so its mark is summed, too.)
+# are. With marks and turns it depends on the words: of these, drawn at random, *embed* fully open
+# mostly favours the nearer, *rotate* either about as often. (*embed* stands before the fork, so its
+# mark is summed, too.)
 #
 # ## Exercise
 #
@@ -330,15 +327,15 @@ else:
     print("Your picture joins here, once your function is right: then run this cell again.")
 
 # %% [markdown]
-# **Look:** a mirror keeps each distance, and a distance has no sides. So by *bias* alone *dog bites
-# man* is no news, but the other four orders are. *values* changes no weight, but each sum.
+# **Look:** a mirror keeps each distance, and a distance has no sides. By *bias* alone *dog bites
+# man* is no news, but the other four are. *values* changes sums alone.
 #
 # ## In five lines
 #
 # - Attention over a whole sentence sees words, not where they stand.
-# - We let position in by four doors: embeddings, queries and keys, scores, values.
+# - Position comes in by four doors: embeddings, queries and keys, scores, values.
 # - With $p$ as mark, "cat" looked most at the last word.
-# - A price on distance favours the nearer of two equal words, and cannot tell a mirrored sentence.
+# - A price on distance favours the nearer of two equal words, and has no sides.
 # - A lesson is experiments: guess, run, look.
 #
 # **Read next:** Vaswani et al. 2017, arXiv 1706.03762, sections 3.2 and 3.5.

@@ -281,7 +281,7 @@ loss_in_window = loss_at(rope, 1024)
 
 # %% tags=["plumbing"]
 # The answer, and RoPE through a wider window
-by_seed = trained.set_index(["encoding", "seed", "read"])["loss"]
+by_seed = trained.set_index(["encoding", "seed", "read"])["loss"].sort_index()
 at_64_whole = by_seed["rope", 0, 64]  # there no key is 64 back
 rise = loss_in_window - at_64_whole
 options = ["more than 0.5", "0.02 to 0.5", "less than 0.02"]
