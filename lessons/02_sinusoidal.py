@@ -22,6 +22,8 @@
 # - build a head that looks $k$ tokens back, without training.
 #
 # **Time:** {minutes}. **Builds on:** lesson 01, sin and cos. **Doors:** 1, token embeddings.
+# **Beyond:** [in practice](closer/02_in_practice.ipynb),
+# [word and place](closer/02_word_and_place.ipynb).
 
 # %% tags=["nbval-ignore-output"]
 import course_lab

@@ -21,7 +21,8 @@
 # - draw a score by distance, and see what it does past the distances it was made for.
 #
 # **Time:** {minutes}. **Builds on:** attention. Lessons 02 and 04 help, but are not needed.
-# **Doors:** 2, queries and keys. **Beyond:** a [closer look](closer/05_in_practice.ipynb).
+# **Doors:** 2, queries and keys. **Beyond:** [in practice](closer/05_in_practice.ipynb),
+# [under the X-ray](closer/05_under_the_x_ray.ipynb).
 
 # %% tags=["nbval-ignore-output"]
 import course_lab

@@ -21,7 +21,8 @@
 # - judge a claim of long context by its loss and by what the model can still find.
 #
 # **Time:** {minutes}. **Builds on:** RoPE (lesson 05); lesson 07 helps. **Doors:** 2, queries and
-# keys. **Beyond:** a [closer look](closer/08_more_stretches.ipynb).
+# keys. **Beyond:** [more stretches](closer/08_more_stretches.ipynb),
+# [needles](closer/08_search_and_needles.ipynb).
 
 # %% tags=["nbval-ignore-output"]
 import course_lab

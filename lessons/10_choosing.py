@@ -20,6 +20,8 @@
 # - answer five questions about your task, and see who is left.
 #
 # **Time:** {minutes}. **Builds on:** lessons 02 to 08. **Doors:** all four.
+# **Beyond:** [in practice](closer/10_in_practice.ipynb),
+# [two texts](closer/10_two_texts.ipynb).
 
 # %% tags=["nbval-ignore-output"]
 import course_lab

@@ -20,6 +20,8 @@
 # - invent an encoding, test it, train it, and place it among the others with an interval.
 #
 # **Time:** {minutes}. **Builds on:** lessons 02, 05, 06, 07 and 10. **Doors:** yours to choose.
+# **Beyond:** [a whole block](closer/11_a_whole_block.ipynb),
+# [near and long](closer/11_near_and_long.ipynb).
 
 # %% tags=["nbval-ignore-output"]
 import course_lab
