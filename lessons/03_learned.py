@@ -566,7 +566,7 @@ plots.show(
 
 # %% [markdown]
 # **Look:** the four hands that passed are each about three times as slow as the last. The slowest
-# is an arc. In 126 rows it hardly leaves its mean, and to hold it still changes next to nothing. In
+# is an arc. In 126 rows it leaves its mean least, and to hold it still changes next to nothing. In
 # 480 it moves the vector most.
 #
 # ## Exercises
@@ -700,7 +700,7 @@ def believable(hand, period, known):
 # %% tags=["solution"]
 def believable(hand, period, known):
     steps = (hand[1:known] / hand[: known - 1]).angle()
-    came_round = steps.sum().abs() >= 2 * math.pi
+    came_round = steps.sum() >= 2 * math.pi
     return bool(came_round) and largest_miss(hand[known:], period) < 0.2
 
 
