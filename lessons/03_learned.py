@@ -283,20 +283,19 @@ print_shares()
 
 # %% [markdown]
 # **Look:** each way fails one task. Interpolation costs *fill in* little: near tokens stay near.
-# But place 3's token then reads between rows 1 and 2, and place 6's nearly row 3. (Spare rows serve
-# *place 3* in this start: any unlike row 3 will do.) Could a *rule* from row to row go on?
+# But place 3's token then reads between rows 1 and 2, and place 6's nearly row 3. (*Place 3* asks
+# little: rows unlike row 3.) Could a *rule* from row to row go on?
 #
 # ## One turn
 #
-# The real table's ring turns from row to row. Are there more rings?
-#
-# Take ten main directions: room for five. Let $z_p$ be row $p$'s ten coordinates. One rotation $Q$
-# would turn them all. A shift $s$ moves the turn's **centre**, the point that stays:
+# Has the real table more rings? Ten main directions have room for five. Let $z_p$ be row $p$'s ten
+# coordinates. One rotation $Q$ would turn all rings. A shift $s$ moves its **centre**, the point
+# that stays:
 #
 # $$z_{p+1} \approx z_p\,Q + s$$
 #
 # `turn` finds the best $Q$ and $s$ (least squares) for rows 1 to 255. Are they good in later rows?
-# We also fit a *random walk*: each row is the one before plus random numbers.
+# And in a *random walk*, where each row is the one before plus random numbers?
 
 # %%
 from course_utils.measures import main_directions, turn
@@ -462,8 +461,8 @@ plots.show(fig, f"Each hand's worst miss in rows 256 to 511, fastest first: {des
 
 # %% [markdown]
 # **Look:** C is the real table: four of its hands pass. (How many depends on the rows of the fit.)
-# E is the planted clock. Three turns ahead C's forecasts are lost: its hands do not keep their
-# speeds. (They speed up and slow down *together*: [closer look](closer/03_past_the_end.ipynb).)
+# E is the planted clock. Three turns ahead C's forecasts of hands 0 to 2 are lost: they do not keep
+# their speeds. (They change *together*: [closer look](closer/03_past_the_end.ipynb).)
 #
 # ## The same test elsewhere
 #
@@ -645,7 +644,7 @@ for name, task in TASKS.items():
 print_shares()
 
 # %% [markdown]
-# **Look:** this rule serves both tasks. (One start. Any row unlike row 3 serves *place 3*.)
+# **Look:** this rule serves both tasks. (One start.)
 
 # %% [markdown]
 # **Exercise 2 ★★ Mend the test.** In this table nothing turns: each column is a random curve that
@@ -796,17 +795,15 @@ myths.settle(
 # %% [markdown]
 # ## In five lines
 #
-# - A learned table has $L \cdot D$ weights; unread rows learn nothing.
-# - The task matters: in our start rows in order, or all alike but one.
-# - Past the end clamp, interpolation and spare rows each fail one of our two tasks. Carried on by
-#   its own turn the table serves both (one start).
+# - A table has $L \cdot D$ weights; unread rows learn nothing.
+# - The task matters: in our start near rows alike, or all but one.
+# - Past the end clamp, interpolation, spare rows each fail one of our two tasks; the table's own
+#   turn serves both (one start).
 # - Any fitted rotation has hands. In ten random walks all pass seen rows, none unseen. Most
 #   hands of slow enough curves pass unseen ones.
 # - In one encoder's table four of five, fitted to 255 rows, pass later ones. In 480 tokens the
 #   fifth moves the vector most, in 126 hardly.
 #
-# **Read next:** Wang and Chen 2020, arXiv 2010.04903; Shinn 2023,
-# *Phantom oscillations in principal component analysis*.
+# **Read next:** Wang and Chen 2020, arXiv 2010.04903; Shinn 2023, *Phantom oscillations*.
 #
-# **Next:** a table names positions, and ends. Why not say "three to the left"?
-# [Lesson 04](04_relative.ipynb).
+# **Next:** why not say "three to the left"? [Lesson 04](04_relative.ipynb).
