@@ -126,6 +126,22 @@ def changed_in_place(rows, n, count):
     return carried(rows, n, count, one_step)
 
 
+def fitted_to_255(rows, n, count):
+    """The turn of the first 255 rows, in the main directions of all."""
+    centred, axes = main_axes(rows, count)
+    here, later = centred @ axes.T, []
+    clock, place = measures.turn(here[:255]), here[-1:]
+    for _ in range(n):
+        place = clock.onwards(place)
+        later.append(place)
+    return rows.mean(0) + torch.cat(later) @ axes
+
+
+def less_each_rows_mean(rows, n, count):
+    centred, axes = rows - rows.mean(1)[:, None], main_axes(rows, count)[1]
+    return onwards_along(centred, axes, n) + rows.mean(0)
+
+
 WRONG_CARRIED = [
     (lambda rows, n, count: carried(rows, n, count // 2, one_step), "half of its directions"),
     (
@@ -233,6 +249,9 @@ WRONG_CARRIED = [
     (with_the_notebooks_clock(511, True), "in the notebook's rows"),
     (with_the_notebooks_clock(255, False), "the notebook's clock"),
     (changed_in_place, "what does `rows` hold"),
+    (fitted_to_255, "only the first 255 rows"),
+    (less_each_rows_mean, "a number of its own"),
+    (lambda rows, n, count: carried(rows.float(), n, count, one_step).double(), "float32"),
 ]
 
 
@@ -269,6 +288,49 @@ def adds_up(angles):
 def swept(hand):
     """By unwrapped angles, another way than the reference's."""
     return abs(float(numpy.ptp(numpy.unwrap(hand.angle().numpy())[[0, -1]])))
+
+
+def signed_turn(hand):
+    """Forwards alone: a hand turns by 2π / T, and T is above 0."""
+    return (hand[1:] / hand[:-1]).angle().sum().item()
+
+
+def half_a_lap(period, known, hand):
+    return period <= known and swept(hand[:known]) >= math.pi
+
+
+def on_both_sides(period, known, hand):
+    x, y = hand[:known].real, hand[:known].imag
+    signs = [bool((part > 0).any() and (part < 0).any()) for part in (x, y)]
+    return period <= known and all(signs)
+
+
+def area_of_a_circle(period, known, hand):
+    x, y = hand[:known].real, hand[:known].imag
+    area = (x[:-1] * y[1:] - x[1:] * y[:-1]).sum() / 2
+    return bool(area >= math.pi * (x.square() + y.square()).mean())
+
+
+def mean_step(period, known, hand):
+    return signed_turn(hand[:known]) / (known - 1) > 0.8 * 2 * math.pi / period and period <= known
+
+
+def spread_of_the_radius(period, known, hand):
+    radius = hand[:known].abs()
+    return bool((radius.max() - radius.min()) / radius.mean() < 0.5)
+
+
+def back_at_its_first_arrow(period, known, hand):
+    return bool((hand[known - 1] - hand[0]).abs() < 0.3 * hand[0].abs())
+
+
+def crosses_upwards_twice(period, known, hand):
+    y = hand[:known].imag
+    return int(((y[:-1] <= 0) & (y[1:] > 0) & (hand[1:known].real > 0)).sum()) >= 2
+
+
+def range_of_angles(period, known, hand):
+    return bool(numpy.ptp(hand[:known].angle().numpy()) >= 0.98 * 2 * math.pi)
 
 
 def in_sectors(count):
@@ -390,6 +452,26 @@ WRONG_BELIEVED = [
         )
         for least in (1, 2)
     ],
+    (
+        by_other_rule(lambda period, known, hand: swept(hand[:known]) >= 2.4 * math.pi),
+        "more than one turn",
+    ),
+    (
+        by_other_rule(lambda period, known, hand: swept(hand[:known]) >= 3 * math.pi),
+        "more than one turn",
+    ),
+    (
+        by_other_rule(lambda period, known, hand: swept(hand[: known + 1]) >= 2 * math.pi),
+        "closed by a row",
+    ),
+    (by_other_rule(on_both_sides), "a short period, and part"),
+    (by_other_rule(half_a_lap), "a short period, and part"),
+    (by_other_rule(area_of_a_circle), "the area that"),
+    (by_other_rule(mean_step), "asked to keep the period"),
+    (by_other_rule(spread_of_the_radius), "the lengths of the known arrows"),
+    (by_other_rule(back_at_its_first_arrow), "near its first point"),
+    (by_other_rule(crosses_upwards_twice), "crossings of one axis"),
+    (by_other_rule(range_of_angles), "known angles lie apart"),
     (in_sectors(4), "part of a turn"),
     (in_sectors(36), "leaps over some"),
     (
@@ -412,6 +494,13 @@ WRONG_BELIEVED = [
     ),
 ]
 
+
+def test_a_rule_that_no_known_one_is_like_gets_no_false_name():
+    at_the_fifth_row = by_other_rule(lambda period, known, hand: hand[5].real > hand[0].real)
+    verdict = check_believable.verdict(at_the_fifth_row)
+    assert (verdict.kind, "expected" in verdict.text) == ("wrong", True), verdict.text
+
+
 test_right_answers_pass = right_answers(
     {
         check_carry_on: [carried_at_once],
@@ -419,7 +508,7 @@ test_right_answers_pass = right_answers(
             by_the_angle,
             in_steps,
             by_other_rule(lambda period, known, hand: swept(hand[:known]) >= 2 * math.pi),
-            by_other_rule(lambda period, known, hand: swept(hand[:known]) >= 3 * math.pi),
+            by_other_rule(lambda period, known, hand: signed_turn(hand[:known]) >= 2 * math.pi),
         ],
     }
 )

@@ -104,6 +104,8 @@ class Check:
             that returns what it does. Known mistakes are recognised by it.
         mistakes_keep_cases: whether no known mistake changes its arguments. Then they get the cases
             themselves, not copies, and can remember what they computed from them.
+        mistakes_exactly: whether a known mistake is named only if it is wrong in the same cases as
+            the answer, and no other: where True and False say little, and rules are alike.
         seconds: the longest that one call may take.
         if_slow: the question to an answer that takes longer.
         but: what opens the text on an answer whose results are right, but that breaks a rule.
@@ -119,6 +121,7 @@ class Check:
     judge: Callable[..., str] | None = None
     effect: Callable[..., Any] | None = None
     mistakes_keep_cases: bool = False
+    mistakes_exactly: bool = False
     seconds: float = SECONDS
     if_slow: str = "Is there a loop that never ends?"
     but: str = "the answer is right, but"
@@ -211,7 +214,9 @@ class Check:
             replace(call, answer=self._effect_of(call.answer, number))
             for number, call in enumerate(calls)
         ]
-        if text := explanation(self._candidates, seen, failing, right, self.tolerance):
+        if text := explanation(
+            self._candidates, seen, failing, right, self.tolerance, self.mistakes_exactly
+        ):
             return self._wrong(text, "mistake")
         first = failing[0]
         result = calls[first].answer

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import cmath
+import itertools
 import math
 from collections.abc import Callable
 from functools import cache, partial
@@ -206,14 +207,35 @@ def _by_steps(step: Callable[[Turn, Tensor, int], Tensor]) -> Callable[[Tensor, 
     return carry
 
 
-def _clock_of_255(rows: Tensor, n: int, count: int) -> Tensor:
-    """Let a clock of the first 255 rows run from the last row; along its main directions."""
-    known = rows[:255]
-    coordinates = (rows - known.mean(0)) @ main_directions(known, count).T
-    clock, later = turn(coordinates[:255]), [coordinates[-1:]]
-    for _ in range(n):
-        later.append(clock.onwards(later[-1]))
-    return torch.cat(later[1:])
+def _of_255(mean: bool, axes: bool, fit: bool) -> Callable[[Tensor, int, int], Tensor]:
+    """Return an answer that takes its mean, its directions or its turn of 255 rows, not of all."""
+
+    def carry(rows: Tensor, n: int, count: int) -> Tensor:
+        known = rows[:255]
+        centre = (known if mean else rows).mean(0)
+        directions = main_directions(known if axes else rows, count)
+        coordinates = (rows - centre) @ directions.T
+        clock, later = turn(coordinates[:255] if fit else coordinates), [coordinates[-1:]]
+        for _ in range(n):
+            later.append(clock.onwards(later[-1]))
+        return centre + torch.cat(later[1:]) @ directions
+
+    return carry
+
+
+def _less_a_mean_of_each_row(back: str) -> Callable[[Tensor, int, int], Tensor]:
+    """Return an answer that takes the mean over columns, and goes back by a mean of some kind."""
+
+    def carry(rows: Tensor, n: int, count: int) -> Tensor:
+        centred, directions = rows - rows.mean(1, keepdim=True), main_directions(rows, count)
+        coordinates = centred @ directions.T
+        clock, later = turn(coordinates), [coordinates[-1:]]
+        for _ in range(n):
+            later.append(clock.onwards(later[-1]))
+        means = {"last": rows[-1].mean(), "all": rows.mean(), "right": rows.mean(0)}
+        return torch.cat(later[1:]) @ directions + means.get(back, torch.zeros(()))
+
+    return carry
 
 
 def _shift_once(rows: Tensor, n: int, count: int) -> Tensor:
@@ -474,7 +496,11 @@ check_carry_on = Check(
             "Another table may be longer. From which of its rows does the turn come, and after "
             "which row do the new ones begin?",
             lambda rows, n, count: _carry_on(rows[:255], n, count),
-            lambda rows, n, count: _back(rows[:255], _clock_of_255(rows, n, count)),
+            *[
+                _of_255(mean, axes, fit)
+                for mean, axes, fit in itertools.product((True, False), repeat=3)
+                if mean or axes or fit
+            ],
         ),
         Mistake(
             "only the last of the new rows comes out",
@@ -562,6 +588,16 @@ check_carry_on = Check(
             _centred_by_one_number,
         ),
         Mistake(
+            "each row is taken less a number of its own, its mean",
+            "Which axis of `rows` must the mean run along, so that one row is left?",
+            *map(_less_a_mean_of_each_row, ("last", "all", "right", "none")),
+        ),
+        Mistake(
+            "the numbers are rounded to float32 on the way",
+            "In which dtype do the rows come? What becomes of a small error in many steps?",
+            lambda rows, n, count: _carry_on(rows.float(), n, count),
+        ),
+        Mistake(
             "the directions are columns of the SVD's last matrix",
             "What does torch.linalg.svd return last: V, or V transposed? Where is a direction in "
             "it, down or across?",
@@ -641,9 +677,10 @@ check_carry_on = Check(
         Mistake(
             "two shapes do not fit",
             "A row of the table has D numbers, the turn takes `count`. Where do you go from the "
-            "one to the other, and back?",
+            "one to the other, and back? And how many numbers has the mean of all rows?",
             _without_a_way_between_shapes,
-            raises="shapes cannot be multiplied",
+            lambda rows, n, count: _carry_on(rows - rows.mean(1), n, count),
+            raises="shapes cannot be multiplied|must match the size",
         ),
         Mistake(
             "the last row is repeated: a clamp",
@@ -770,6 +807,20 @@ def _swings_first(period: float, length: int, seed: int, known: int) -> Tensor:
     degrees = 40 + 60 * (2 * math.pi * places / known).sin()
     swing = torch.polar(torch.ones_like(degrees), degrees * math.pi / 180)
     return torch.cat([swing, _hand(period, length - known, seed)])
+
+
+def _grows_first(period: float, length: int, seed: int, known: int) -> Tensor:
+    """Return a hand that turns evenly, and grows fourfold in the known rows."""
+    sizes = torch.cat([torch.linspace(0.25, 1, known), torch.ones(length - known)])
+    return _hand(period, length, seed) * sizes
+
+
+def _slows_first(period: float, length: int, seed: int, known: int, laps: float) -> Tensor:
+    """Return a hand that turns fast while it is short, and slower as it grows in the known rows."""
+    part = torch.linspace(0, 1, known, dtype=torch.float64)
+    first = torch.polar(0.2 + 0.8 * part, 2 * math.pi * laps * part.sqrt())
+    hand = _hand(period, length - known, seed)
+    return torch.cat([first, hand * first[-1] / hand[0]])
 
 
 def _off_centre(period: float, length: int, seed: int, known: int) -> Tensor:
@@ -913,9 +964,7 @@ def _visits(sectors: int) -> Answer:
 
 
 def _takes_both_signs(hand: Tensor, period: float, known: int) -> bool:
-    parts = torch.view_as_real(hand[:known].resolve_conj())
-    both = (parts.amin(0) < 0) & (parts.amax(0) > 0)
-    return _passes(hand[known:], period) and bool(both.all())
+    return _passes(hand[known:], period) and _on_all_sides(hand[:known])
 
 
 def _changes_sign_twice(hand: Tensor, period: float, known: int) -> bool:
@@ -936,15 +985,95 @@ def _has_the_laps_of_its_period(near: float) -> Answer:
     )
 
 
-def _crosses(times: int) -> Answer:
+def _crosses(times: int, upwards: bool) -> Answer:
     """Return an answer that counts how often the known arrows cross the positive real axis."""
 
     def answer(hand: Tensor, period: float, known: int) -> bool:
         upper = hand[:known].imag > 0
         crossings = (upper[1:] != upper[:-1]) & (hand[1:known].real > 0)
+        if upwards:
+            crossings &= upper[1:]
         return _passes(hand[known:], period) and int(crossings.sum()) >= times
 
     return answer
+
+
+def _sweeps(size: Callable[[Tensor], Tensor]) -> Answer:
+    """Return an answer that asks whether the area swept is that of a circle of some radius²."""
+
+    def answer(hand: Tensor, period: float, known: int) -> bool:
+        area = 0.5 * (hand[: known - 1].conj() * hand[1:known]).imag.sum()
+        enough = area >= math.pi * size(hand[:known].abs().square())
+        return _passes(hand[known:], period) and bool(enough)
+
+    return answer
+
+
+def _is_as_fast(share: float, within: bool, middle: Callable[[Tensor], Tensor]) -> Answer:
+    """Return an answer that asks for a share of the period's speed; with ``within``, more."""
+
+    def answer(hand: Tensor, period: float, known: int) -> bool:
+        speed = middle((hand[1:known] / hand[: known - 1]).angle()).item()
+        fast = speed >= share * 2 * math.pi / period
+        return _passes(hand[known:], period) and fast and (period <= known or not within)
+
+    return answer
+
+
+def _short_and(moved: Callable[[Tensor], bool]) -> Answer:
+    """Return an answer that asks for a short period, and for some movement in the known rows."""
+    return lambda hand, period, known: (
+        _passes(hand[known:], period) and period <= known and moved(hand[:known])
+    )
+
+
+def _on_all_sides(hand: Tensor) -> bool:
+    parts = torch.view_as_real(hand.resolve_conj())
+    return bool(((parts.amin(0) < 0) & (parts.amax(0) > 0)).all())
+
+
+def _ends_at_its_start(near: float) -> list[Answer]:
+    """Return answers that ask whether the last known arrow is near the first, by tip or angle."""
+
+    def by_tip(hand: Tensor, period: float, known: int) -> bool:
+        away = (hand[known - 1] - hand[0]).abs() / hand[0].abs()
+        return _passes(hand[known:], period) and bool(away < near)
+
+    def by_angle(hand: Tensor, period: float, known: int) -> bool:
+        away = (hand[known - 1] / hand[0]).angle().abs()
+        return _passes(hand[known:], period) and bool(away < near)
+
+    return [by_tip, by_angle]
+
+
+def _meets_its_first_angle(near: float, after: int | None) -> Answer:
+    """Return an answer that asks for a known arrow that points as the first did."""
+
+    def answer(hand: Tensor, period: float, known: int) -> bool:
+        first_asked = known // 2 if after is None else after
+        away = (hand[first_asked:known] / hand[0]).angle().abs()
+        return _passes(hand[known:], period) and bool((away < near).any())
+
+    return answer
+
+
+def _is_where_it_was(near: float) -> Answer:
+    """Return an answer that asks whether the arrow one period after the first is near it."""
+
+    def answer(hand: Tensor, period: float, known: int) -> bool:
+        after = round(period)
+        is_known = after < known
+        is_back = is_known and bool((hand[after] - hand[0]).abs() < near * hand[0].abs())
+        return is_back and _passes(hand[known:], period)
+
+    return answer
+
+
+def _keeps_its_length(most: float, spread: Callable[[Tensor], Tensor]) -> Answer:
+    """Return an answer that asks whether a spread of the known arrows' lengths is small."""
+    return lambda hand, period, known: (
+        _passes(hand[known:], period) and bool(spread(hand[:known].abs()) < most)
+    )
 
 
 def _jumps(times: int) -> Answer:
@@ -1015,6 +1144,8 @@ check_believable = Check(
         (_hand(50.0 / 1.34, 400, seed=17), 50.0, 200),  # 0.5, but 0.2 on average
         (_stopped(40.0, 300, seed=18, known=150), 40.0, 150),
         (_hand(129.0, 420, seed=15), 129.0, 200),  # round, and half a turn more
+        (_hand(180.0, 420, seed=31), 180.0, 200),  # round, and a tenth more
+        (_hand(199.6, 420, seed=32), 199.6, 200),  # round with the first unseen row only
         (_hand(210.0, 405, seed=16), 210.0, 200),  # nearly round
         (_hand(204.0, 405, seed=24), 204.0, 200),  # 0.98 of a turn
         (_settled(40.0, 300, seed=19, known=160), 40.0, 160),  # believable all the same
@@ -1025,6 +1156,10 @@ check_believable = Check(
         (_swings_first(60.0, 400, seed=28, known=200), 60.0, 200),
         (_off_centre(60.0, 400, seed=27, known=200), 60.0, 200),
         (_trembles_first(60.0, 200, seed=29, known=200), 60.0, 200),
+        (_slows_first(96.0, 500, seed=34, known=200, laps=1.2), 96.0, 200),
+        (_grows_first(240.0, 500, seed=33, known=200), 240.0, 200),  # 0.8 of a turn
+        (_begun_at(-3.05, _hand(206.0, 420, seed=35)), 206.0, 200),  # 0.97, and not past π
+        (_stands_first(190.0, 420, seed=36, known=200, turned=0.6), 190.0, 200),
         (_begun_at(-2.8, _hand(125.0, 420, seed=30)), 125.0, 200),  # 1.6 turns, past π once
         (_with_a_leap(_hand(90.0, 400, seed=25), row=199), 90.0, 200),  # in the last known row
         (_with_a_leap(_hand(90.0, 400, seed=26), row=200), 90.0, 200),  # in the first unseen one
@@ -1060,6 +1195,7 @@ check_believable = Check(
             "Must a hand turn evenly there, or only come round? And one that stands still: is it "
             "back after one period?",
             _is_back_after_a_period,
+            *map(_is_where_it_was, (0.1, 0.2, 0.3, 0.5)),
         ),
         Mistake(
             "the hand must come near its first point again in the known rows",
@@ -1069,6 +1205,12 @@ check_believable = Check(
             *[
                 _meets_its_start(near, after)
                 for near in (0.1, 0.2, 0.3)
+                for after in (1, 5, 10, 20, None)
+            ],
+            *[answer for near in (0.1, 0.2, 0.3, 0.5) for answer in _ends_at_its_start(near)],
+            *[
+                _meets_its_first_angle(near, after)
+                for near in (0.2, 0.3)
                 for after in (5, 10, 20, None)
             ],
         ),
@@ -1082,7 +1224,32 @@ check_believable = Check(
             "A hand that trembles makes many steps, ahead and back. Has it come round?",
             _by_steps_of(lambda hand, known: _travels(hand[:known])),
             _by_steps_of(lambda hand, known: _wanders(hand[:known])),
-            *map(_crosses, (1, 2)),
+        ),
+        Mistake(
+            "crossings of one axis are counted",
+            "A hand that trembles about an axis crosses it many times. One that begins just past "
+            "it, and comes round once: how often has it crossed it?",
+            *[_crosses(times, upwards) for times in (1, 2) for upwards in (True, False)],
+        ),
+        Mistake(
+            "the area that the arrow sweeps stands for its turn",
+            "A hand's arrow may grow while it turns. Of two hands that come round once, does the "
+            "longer one turn more?",
+            _sweeps(lambda squares: squares.mean()),
+            _sweeps(lambda squares: squares.max()),
+            _sweeps(lambda squares: squares.min()),
+            _sweeps(lambda squares: squares[0]),
+            _sweeps(lambda squares: squares.sqrt().mean().square()),
+        ),
+        Mistake(
+            "a short period, and part of a turn, stand for a whole one",
+            "A hand stands still for long, and then makes more than half of a turn, fast. Has it "
+            "come round in the known rows?",
+            _short_and(_on_all_sides),
+            *[
+                _short_and(lambda hand, laps=laps: _turns(hand) >= laps)  # type: ignore[misc]
+                for laps in (0.1, 0.25, 0.5)
+            ],
         ),
         Mistake(
             "jumps of the angle are counted as turns",
@@ -1113,8 +1280,7 @@ check_believable = Check(
         Mistake(
             "no hand is believed",
             "Which hands of the real table should you still believe? (If you compare angles: "
-            "in which unit, between which two numbers does an angle lie, and which way may a hand "
-            "turn?)",
+            "in which unit, and between which two numbers does an angle lie?)",
             lambda hand, period, known: False,
         ),
         Mistake(
@@ -1205,6 +1371,27 @@ check_believable = Check(
             _within(lambda period, known, all_rows: 0.95 * period <= known),
         ),
         Mistake(
+            "the turn is closed by a row that the fit has not seen",
+            "The fit has seen rows 0 to `known` − 1. How many steps lie between them?",
+            *[
+                _by_steps_of(lambda hand, known, more=more: _turns(hand[: known + more]) >= 1)  # type: ignore[misc]
+                for more in (1, 2)
+            ],
+        ),
+        Mistake(
+            "more than one turn is asked for",
+            "What of a hand that came round once, and a little more? How often must a hand come "
+            "round to show its period?",
+            *[
+                _by_steps_of(lambda hand, known, laps=laps: _turns(hand[:known]) >= laps)  # type: ignore[misc]
+                for laps in (1.2, 1.25, 1.5)
+            ],
+            *[
+                _within(lambda period, known, all_rows, laps=laps: laps * period <= known)  # type: ignore[misc]
+                for laps in (1.2, 1.25, 1.5)
+            ],
+        ),
+        Mistake(
             "hands are left out that came round once, but not twice",
             "What of a hand that came round once and a half? How often must a hand come round to "
             "show its period?",
@@ -1248,6 +1435,16 @@ check_believable = Check(
             "A hand that stands still has arrows of one length, and a curve that runs straight "
             "outwards has longer and longer ones. Does either show a turn?",
             *map(_is_even, (0.1, 0.2, 0.3, 0.5)),
+            *[
+                _keeps_its_length(most, spread)
+                for most in (0.2, 0.5, 1.0)
+                for spread in (
+                    torch.std,
+                    lambda lengths: lengths.std() / lengths.mean(),
+                    lambda lengths: (lengths.max() - lengths.min()) / lengths.mean(),
+                    lambda lengths: lengths.max() / lengths.min() - 1,
+                )
+            ],
             _comes_from_within,
         ),
         Mistake(
@@ -1260,13 +1457,19 @@ check_believable = Check(
             "how far the known angles lie apart decides",
             "A hand that swings across π, back and forth, has angles near π and near −π. Has it "
             "turned?",
-            _spans(6.2),
+            *[_spans(share * 2 * math.pi) for share in (0.8, 0.9, 0.95, 0.98, 0.987, 0.99)],
         ),
         Mistake(
             "the known rows are asked to keep the period",
             "Must a hand turn evenly there, or only come round? And must it be the period that "
             "shows it?",
             *map(_has_the_laps_of_its_period, (0.05, 0.1, 0.2, 0.25, 0.5)),
+            *[
+                _is_as_fast(share, within, middle)
+                for share in (0.5, 0.8, 0.9, 0.95)
+                for within in (True, False)
+                for middle in (torch.mean, torch.median)
+            ],
         ),
         Mistake(
             "the test is only made harder",
@@ -1290,6 +1493,8 @@ check_believable = Check(
         "hand[: known - 1] add up to 2π or more.",
     ),
     rules=[Without((_believable, _passes, _turns))],
+    mistakes_keep_cases=True,
+    mistakes_exactly=True,
     seconds=30.0,
 )
 

@@ -123,14 +123,17 @@ def explanation(
     failing: Sequence[int],
     right: Sequence[Any],
     tolerance: float,
+    exactly: bool = False,
 ) -> str:
     """Name the mistake that explains most of the failing cases, and ask its question.
 
-    "" if no mistake explains them.
+    "" if no mistake explains them; with ``exactly``, if none is wrong in these cases and no other.
     """
     best: tuple[Mistake, Evidence] | None = None
     for candidate in candidates:
         evidence = candidate.evidence(calls, failing, right, tolerance)
+        if exactly and evidence and evidence != (len(failing), evidence.same_shape, 0):
+            continue
         if evidence and (best is None or evidence > best[1]):
             best = candidate.mistake, evidence
     if best is None:

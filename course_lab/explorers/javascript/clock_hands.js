@@ -49,6 +49,9 @@ function worstMiss(hand, period, learned) {
 
 const MOST_ROWS = 200; // ahead, so that some remain to be judged
 const JUDGED_TURNS = 4; // in view
+const FITTED = "grey"; // rows that the turn was fitted to; the lesson's pictures colour the hands
+const UNSEEN = "ink";
+const FORECAST = { colour: "gold", dash: "4 2" };
 const rowsAhead = (part, period) => Math.min(MOST_ROWS, Math.max(1, Math.round(part * period)));
 
 // Of the panels that are asked for fewer turns than the others, since 200 rows are the most.
@@ -75,13 +78,13 @@ function drawAlong(panel, x, foretoldX, period, rows, title) {
   const high = Math.max(...inView);
   const room = 0.08 * (high - low);
   const turns = Array.from(x, (_, row) => (row + 1 - learned) / period);
-  const dashed = { width: 1.6, colour: "ink", dash: "4 2" };
+  const dashed = { width: 1.8, ...FORECAST };
   panel.axes({
     x: [turns[first], turns[last - 1]], y: [low - room, high + room], yticks: [], title,
     xlabel: "turns after row 255",
   }).upright(0.5 / period)
-    .line(turns.slice(first, learned), x.slice(first, learned), { width: 1.6 })
-    .line(turns.slice(learned - 1, last), x.slice(learned - 1, last), { width: 1.6, colour: 1 })
+    .line(turns.slice(first, learned), x.slice(first, learned), { width: 1.6, colour: FITTED })
+    .line(turns.slice(learned - 1, last), x.slice(learned - 1, last), { width: 1.6, colour: UNSEEN })
     .line(turns.slice(learned, learned + rows + 1), foretoldX.slice(learned, learned + rows + 1),
       { ...dashed, fade: 0.3 })
     .line(turns.slice(learned + rows, last), foretoldX.slice(learned + rows, last), dashed);
@@ -124,12 +127,11 @@ const EXPLORER = {
       x: [-size, size], y: [-size, size], equal: true, xticks: [], yticks: [],
       title: `table ${table}, hand ${hand} in its plane`,
       legend: [
-        { name: "fitted to" }, { name: "not seen", colour: 1 },
-        { name: "forecast", colour: "ink", dash: "4 2" },
-        { name: "not judged", colour: "ink", dash: "4 2", fade: 0.3 },
+        { name: "fitted to", colour: FITTED }, { name: "not seen", colour: UNSEEN },
+        { name: "forecast", ...FORECAST }, { name: "not judged", ...FORECAST, fade: 0.3 },
       ],
-    }).line(across.slice(0, learned), up.slice(0, learned), { width: 1, fade: 0.8 })
-      .line(across.slice(learned), up.slice(learned), { width: 1, colour: 1, fade: 0.8 })
+    }).line(across.slice(0, learned), up.slice(0, learned), { width: 1, colour: FITTED })
+      .line(across.slice(learned), up.slice(learned), { width: 1, colour: UNSEEN, fade: 0.8 })
       .dots([0], [0], { mark: "cross", size: 4, colour: "ink" });
   },
 
