@@ -516,7 +516,7 @@ for length in LENGTHS:
     print(*[f"{distance:.2f}" for distance in away.tolist()])
 fig = plt.figure(figsize=(9.1, 5.4), layout="constrained")
 fig.get_layout_engine().set(w_pad=0, wspace=0)
-tops = (0.058, 0.1)  # the bars' panels are as high as this: one scale for both
+tops = (0.066, 0.1)  # the bars' panels are as high as this: one scale for both
 grid = fig.add_gridspec(3, 5, height_ratios=[0.13, *tops])
 last_rows = [min(511, math.ceil(3 * period)) for period in periods.tolist()]  # three laps
 drawn = [hand[:last] for hand, last in zip(pointing, last_rows, strict=True)]
@@ -546,7 +546,7 @@ for panel, (length, top) in enumerate(zip(LENGTHS, tops, strict=True), start=1):
     ax.set(xlim=(-0.5, 4.5), ylim=(0, top), xticks=[], yticks=[])
     ax.spines["left"].set_visible(False)
     words = f"In {length} tokens, this hand held still, the vector moves by"
-    ax.text(-0.45, 0.88 * top, words, fontsize=10)
+    ax.text(1.6, 0.9 * top, words, fontsize=10)  # where a phone shows it, too
 fig.suptitle("The slowest hand counts only past what the encoder was tuned on")
 described = "; ".join(
     f"{period:.0f}: {' and '.join(f'{moved.loc[way, length]:.3f}' for length in LENGTHS)}"
