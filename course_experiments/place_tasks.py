@@ -61,6 +61,7 @@ TOLD = {("shaw", 1, 4, 1500), ("shaw", 2, 2, 1500)}
 WRONG_ANSWERS = ("wrong_key", "wrong_share", "wrong_gap", "key_weight")
 # key_weight in a model that lacks something
 WITHOUT = ("no_offsets", "keys_alike", "queries_alike", "no_first_keys", "no_first_values")
+PAST_PLACE_3 = 4  # the first query that is not at place 3 itself
 HELD_OUT_SEED = 2**31  # seeds of the rows asked start here: no training has one of these
 
 
@@ -173,6 +174,8 @@ def learn(
         shares |= _wrong_answers(model, test, asked)
         if encoding == "shaw" and layers == 2 and options.get("use_values", True):
             shares |= _key_weight_without(model, test, asked)
+        if encoding is ShawValues and layers == 1:
+            shares |= _leans(model, test) | _accuracy_without(model, test)
     return shares
 
 
@@ -232,6 +235,52 @@ def _key_weight_without(
     first["no_first_keys"].encoding.key_table.zero_()
     first["no_first_values"].encoding.value_table.zero_()
     return {name: key_weights(other) for name, other in changed.items()}
+
+
+@torch.no_grad()
+def _leans(model: TinyTransformer, test: tasks.Examples) -> dict[str, str]:
+    """Which kind of token each head weighs most, and how much; a number a head as text.
+
+    ``leans``: the kind with the largest mean logarithm of a weight; ``lean``: its weight over the
+    others', in the mean of logarithms. Over queries 4 to 8.
+    """
+    weights = model(test.tokens, need_weights=True)[1][-1][:, :, PAST_PLACE_3:]
+    seen = torch.ones(LENGTH, LENGTH, dtype=torch.bool).tril()[PAST_PLACE_3:]
+    logs = weights.log().where(seen, 0.0)  # (texts, heads, query, key)
+    logs = logs - logs.sum(-1, keepdim=True) / seen.sum(-1, keepdim=True)
+    by_kind = torch.stack(
+        [
+            logs.transpose(0, 1)[:, (test.tokens == kind)[:, None] & seen].mean(-1)
+            for kind in range(SYMBOLS)
+        ],
+        -1,
+    )  # (heads, kinds)
+    highest, kinds = by_kind.max(-1)
+    lean = (highest - (by_kind.sum(-1) - highest) / (SYMBOLS - 1)).exp()
+    return {
+        "leans": " ".join(f"{kind}" for kind in kinds.tolist()),
+        "lean": " ".join(f"{times:.2f}" for times in lean.tolist()),
+    }
+
+
+@torch.no_grad()
+def _accuracy_without(model: TinyTransformer, test: tasks.Examples) -> dict[str, str]:
+    """The accuracy where a layer of Shaw's lacks something, a number a query, 4 to 8, as text.
+
+    ``equal_weights``: each query weighs all keys it sees alike; ``no_values``: the offsets'
+    vectors in the sums are 0.
+    """
+    equal, silent = copy.deepcopy(model), copy.deepcopy(model)
+    of_equal: Any = equal.blocks[0].attention
+    of_equal.W_q.weight.zero_()
+    of_silent: Any = silent.blocks[0].attention
+    of_silent.encoding.value_table.zero_()
+
+    def by_query(model: TinyTransformer) -> str:
+        right = (model(test.tokens).argmax(-1) == test.targets)[:, PAST_PLACE_3:].float().mean(0)
+        return " ".join(f"{share:.3f}" for share in right.tolist())
+
+    return {"equal_weights": by_query(equal), "no_values": by_query(silent)}
 
 
 def _only(targets: Tensor, query: int) -> Tensor:

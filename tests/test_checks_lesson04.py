@@ -325,6 +325,26 @@ def shaw_with_offsets_from_outside(q, table):
     return (q @ table.T)[torch.arange(len(q))[:, None], OFFSETS.clamp(-k, k) + k]
 
 
+def shaw_of_as_many_tokens_as_rows(q, table):
+    n, k = len(table), len(table) // 2
+    c = (torch.arange(n) - torch.arange(n)[:, None]).clamp(-k, k)
+    return (q @ table.T).gather(1, c + k)
+
+
+def shaw_of_as_many_tokens_as_rows_by_index(q, table):
+    n, k = len(table), len(table) // 2
+    c = (torch.arange(n) - torch.arange(n)[:, None]).clamp(-k, k)
+    return (q @ table.T)[torch.arange(n)[:, None], c + k]
+
+
+def shaw_by_a_product_of_matrices(q, table):
+    return q @ table[numbers_of_rows(q, table)]
+
+
+def shaw_by_index_select_of_a_matrix(q, table):
+    return (q @ table.T).index_select(1, numbers_of_rows(q, table))
+
+
 def matrix_of_weights(slopes, n):
     return (slopes[:, None] * torch.arange(n - 1, -1, -1)).softmax(-1)
 
@@ -759,6 +779,13 @@ test_natural_mistakes_are_named = wrong_answers(
             (shaw_by_one_row_of_numbers, "only one query's keys are picked"),
             (shaw_causal, "later keys are hidden"),
             (shaw_with_offsets_from_outside, "the offsets are those of another text"),
+            (shaw_of_as_many_tokens_as_rows, "Which of the two arguments knows how many queries"),
+            (shaw_of_as_many_tokens_as_rows_by_index, "as many tokens as the table has rows"),
+            (shaw_by_a_product_of_matrices, "Over which of them does `@` add up"),
+            (
+                shaw_by_index_select_of_a_matrix,
+                "picks the same columns for every query",
+            ),
             (shaw_by_skewing_as_huang_does, "leftovers"),
             (shaw_from_the_last_columns, "wrong columns"),
             (shaw_in_rows_of_n, "into rows of n"),

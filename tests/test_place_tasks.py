@@ -60,6 +60,34 @@ def test_shaws_first_layer_writes_the_places_through_door_4():
     assert len(measured) == 3 and min(scores) > 0.8 and max(sums) < 0.4
 
 
+def test_in_one_layer_of_shaws_values_four_heads_favour_four_kinds_of_token():
+    measured = data.results("place_tasks").dropna(subset="leans")
+    assert list(measured["seed"]) == [0, 1, 2] and measured["accuracy"].min() > 0.98
+    assert all(len(set(kinds.split())) == 4 for kinds in measured["leans"])
+    leans, equal, silent = (
+        [float(number) for row in measured[column] for number in row.split()]
+        for column in ("lean", "equal_weights", "no_values")
+    )
+    assert min(leans) > 1.4 and len(leans) == 12
+    assert max(equal) < 0.6 and max(silent) < 0.35
+
+
+def test_what_a_head_favours_is_read_from_its_weights():
+    torch.manual_seed(0)
+    model = place_tasks.TinyTransformer(5, place_tasks.ShawValues, 32, 1, 4)
+    generator = torch.Generator().manual_seed(0)
+    test = place_tasks.TASKS["place 3"](length=9, vocab_size=5, batch=20, generator=generator)
+    kinds = [4, 0, 2, 1]
+    bias = torch.zeros(5, 4)  # for each kind of token and head
+    bias[kinds, range(4)] = torch.tensor(3.0).log()
+    scores = bias[test.tokens].transpose(1, 2)[:, :, None].expand(-1, -1, 9, -1)
+    weights = scores.masked_fill(torch.ones(9, 9, dtype=torch.bool).triu(1), -torch.inf).softmax(-1)
+    model.forward = lambda tokens, need_weights: (None, [weights])  # type: ignore[assignment]
+    favoured = place_tasks._leans(model, test)
+    assert favoured["leans"] == "4 0 2 1"
+    assert [float(times) for times in favoured["lean"].split()] == pytest.approx([3] * 4, rel=0.25)
+
+
 @pytest.mark.parametrize(("place", "share"), [(None, 0.54), (0, 0.59), (3, 0.53)])
 def test_counting_alone_names_more_than_a_blind_guess(place, share):
     texts = torch.randint(5, (20_000, 9), generator=torch.Generator().manual_seed(0))

@@ -211,6 +211,16 @@ def _with_offsets_of_twelve_tokens(q: Tensor, table: Tensor) -> Tensor:
     return (q @ table.T).gather(1, _offsets(12).clamp(-k, k) + k)
 
 
+def _with_offsets_of_the_table(q: Tensor, table: Tensor) -> Tensor:
+    k = len(table) // 2
+    return (q @ table.T).gather(1, _offsets(len(table)).clamp(-k, k) + k)
+
+
+def _indexed_by_offsets_of_the_table(q: Tensor, table: Tensor) -> Tensor:
+    n, k = len(table), len(table) // 2
+    return (q @ table.T)[torch.arange(n)[:, None], _offsets(n).clamp(-k, k) + k]
+
+
 def _summed_over_keys(q: Tensor, table: Tensor) -> Tensor:
     return (q[:, None] * table[_rows(q, table)]).sum(1)
 
@@ -400,6 +410,29 @@ check_shaw = _PlainCheck(
             "inside the function?",
             _with_offsets_of_twelve_tokens,
             raises=r"\[12, 12\]|\(12\)",
+        ),
+        Mistake(
+            "the offsets are those of as many tokens as the table has rows",
+            "Which of the two arguments knows how many queries there are?",
+            _with_offsets_of_the_table,
+            _indexed_by_offsets_of_the_table,
+            raises=r"index \[([359]), \1\] to be no larger than self \[\d+, \1\]"
+            r"|index (\d+) is out of bounds for dimension 0 with size \2\b",
+        ),
+        Mistake(
+            "`@` adds up over the keys",
+            "How many axes has `table[c + k]`? Over which of them does `@` add up, and over which "
+            "does `literal`?",
+            lambda q, table: q @ table[_rows(q, table)],
+            lambda q, table: q[:, None] @ table[_rows(q, table)],
+            raises="Expected size for first two dimensions of batch2",
+        ),
+        Mistake(
+            "`index_select` picks the same columns for every query",
+            "It takes one list of numbers. You have one for each query: which function takes "
+            "those?",
+            lambda q, table: (q @ table.T).index_select(1, _rows(q, table)),
+            raises="Index is supposed to be a vector",
         ),
         Mistake(
             "the products are added up over the keys",

@@ -154,6 +154,33 @@ function cutBar(panel, number, [low, high]) {
   panel.write(left + panel.px(1.3), top + panel.py(0.93 * end) + 4, text, "om-start");
 }
 
+// Parts that leave the panel have their numbers at key 0 on the right, one below the other.
+function writePartsAtKey0(panel, parts) {
+  const { left, top, width } = panel.box;
+  ["parts at key 0:", ...parts.map(([part], head) => `head ${head + 1}: ${factor(part)}`)]
+    .forEach((text, row) => panel.write(left + width - 2, top + 14 + 15 * row, text, "om-end"));
+}
+
+// The share of right answers over each bar, or over the dashed line that it would stand in. It is
+// rounded down: 1.00 only where all are right.
+function writeShares(panel, shares, lines) {
+  const { left, top } = panel.box;
+  shares.forEach((share, n) => {
+    const foot = lines.find((line) => share < line && share > line - 0.07) ?? share;
+    const text = fixed(Math.floor(100 * share + 1e-6) / 100, 2);
+    panel.write(left + panel.px(n), top + panel.py(foot) - 4, text);
+  });
+}
+
+// The largest entry but for key 0, which can dwarf the others, unless it is asked for; rounded up
+// to two digits.
+function limitOf(sum, target) {
+  const watched = sum.filter((number, n) => !Number.isNaN(number) && (target === 0 || n % TOKENS));
+  const largest = Math.max(1e-3, ...watched.map(Math.abs));
+  const digit = 10 ** (Math.floor(Math.log10(largest)) - 1);
+  return Number((digit * Math.ceil(largest / digit - 1e-6)).toPrecision(2));
+}
+
 function favourite(weights) {
   return weights.indexOf(Math.max(...weights));
 }
@@ -181,7 +208,7 @@ const EXPLORER = {
     return { last, parts, readout, sum, accuracy, accuracies };
   },
 
-  draw([shares, lastQuery, sums], { parts, sum, accuracies }, { task }) {
+  draw([shares, lastQuery, sums], { parts, sum, accuracies }, { task, ...others }) {
     const keys = Array.from({ length: TOKENS }, (_, key) => key);
     const lastSum = sum.slice(-TOKENS);
     const asked = keysAsked(TASKS[task]);
@@ -196,14 +223,16 @@ const EXPLORER = {
     }).bars(keys, lastSum, { colour: "grey" })
       .bars([target], [lastSum[target]], { colour: ASKED }).across(0);
     if (isCut(lastSum[0], y)) cutBar(lastQuery, lastSum[0], y);
+    if (parts.flat().some((part) => isCut(part, y))) writePartsAtKey0(lastQuery, parts);
     parts.forEach((part, head) => {
       lastQuery.line(keys, part, { colour: HEADS[head] }).dots(keys, part, { colour: HEADS[head] });
     });
     const queries = keys.filter((query) => !Number.isNaN(asked[query]));
+    const colours = { signed: true, limit: limitOf(sum, target) };
     sums.axes({
       x: [-0.5, TOKENS - 0.5], y: [TOKENS - 0.5, -0.5], equal: true, title: "each query: the sum",
-      xlabel: "key (squares: asked for)", ylabel: "query", bar: { signed: true, limit: 1 },
-    }).matrix(sum, TOKENS, { signed: true, limit: 1 })
+      xlabel: "key (squares: asked for)", ylabel: "query", bar: colours,
+    }).matrix(sum, TOKENS, colours)
       .dots(queries.map((query) => asked[query]), queries, {
         mark: "square", size: 7, colour: "paper", width: 5,
       })
@@ -213,12 +242,13 @@ const EXPLORER = {
     const names = Object.keys(TASKS);
     const chosen = names.indexOf(task);
     shares.axes({
-      x: [-0.6, names.length - 0.4], y: [0, 1.05],
-      title: "right answers", xticks: keys.slice(0, names.length), xlabel: "place", ylabel: "share",
+      x: [-0.6, names.length - 0.4], y: [0, 1.12],
+      title: isByHand(others) ? "right, same factors" : "right answers", xticks: keys.slice(0, names.length), xlabel: "place", ylabel: "share",
       yticks: [0, [1 / SYMBOLS, "guessing"], 0.5, [0.98, "98 %"]],
     }).bars(names.map((_, n) => n), accuracies, { colour: "grey" })
       .bars([chosen], [accuracies[chosen]], { colour: ASKED })
       .across(1 / SYMBOLS, { dash: "4 3" }).across(0.98, { dash: "4 3" });
+    writeShares(shares, accuracies, [1 / SYMBOLS, 0.98]);
   },
 
   sentence({ readout, accuracy }, { task }) {
