@@ -332,7 +332,7 @@ for label, (shift, weights, color) in before.items():
     axes[0].bar(torch.arange(9) + shift, weights, 0.4, color=color, label=label)
 axes[0].legend()
 axes[0].set(xticks=range(9), xlabel="key", ylabel="weight, from the last query")
-axes[0].set_title("before: as high at key 0")
+axes[0].set_title("before: both as high at key 0")
 axes[1].bar([0, 1], left[:2], 0.6, color=["0.6", "C2"])
 bottoms = left[2:].cumsum(0) - left[2:]
 axes[1].bar([2] * 7, left[2:], 0.6, bottom=bottoms, color="0.6", edgecolor="white")
@@ -611,22 +611,24 @@ print("98 % right, in how many seeds:")
 print(f"one layer, rate 0.01, 1,500 steps: both of Shaw's {seeds_right('shaw')}", end=" ")
 print(f"({both.min():.2f} to {both.max():.2f} right)")
 two_layers = {"layers": 2, "heads": 2}
+print("two layers, 1,500 steps:")
 for rate in (0.003, 0.01):
-    counts = (f"{name} {seeds_right(of, rate=rate, **two_layers)}" for name, of in SCHEMES.items())
-    print(f"two layers, rate {rate}, 1,500 steps:", "; ".join(counts).replace("$", ""))
+    counts = (
+        f"{name.partition(',')[0]} {seeds_right(encoding, rate=rate, **two_layers)}"
+        for name, encoding in SCHEMES.items()
+    )
+    print(f"  rate {rate}:", "; ".join(counts).replace("$", ""))
 without = rows_of("none", rate=0.003, **two_layers)["accuracy"]
-print(
-    f"  control, rate 0.003: no encoding {without.min():.2f} to {without.max():.2f} right;", end=""
-)
 slower = seeds_right("number by offset, same rate", rate=0.003, **two_layers)
-print(f" numbers at 0.003, too, {slower}")
+print(f"  controls, rate 0.003: numbers no faster than the rest {slower};", end=" ")
+print(f"no encoding {without.min():.2f} to {without.max():.2f} right")
 
 # %% [markdown]
 # **Look:** in this setting one layer finds place 3 with $a^V$, and not with $a^K$ alone. At a rate
 # of 0.01, with fewer steps, even both miss it. Two layers can do with numbers. A training that
 # fails says little of what a scheme cannot do.
 #
-# How does $a^V$ do it? Alone, it leaves the scores with tokens, and no places.
+# How does $a^V$ alone do it? Then the scores know tokens, and no places.
 
 # %% tags=["plumbing"]
 # What the heads of one layer favour, with a^V alone (recorded)
@@ -648,9 +650,9 @@ for name, column in {"equal weights": "equal_weights", "without a^V": "no_values
     print(f"{name} {min(rights):.2f} to {max(rights):.2f}", end="; " if "eq" in column else "\n")
 
 # %% [markdown]
-# In all three models each head favours a kind of token of its own. So its sum of $a^V$ tells
-# something of where this kind stands. From these sums the MLP can infer which kind is at place 3.
-# Equal weights, or no $a^V$, undo it.
+# In all three models each head favours another kind of token. So its sum of $a^V$ tells something
+# of where this kind stands. From these sums, beside those of $v$, the MLP can infer which kind is
+# at place 3. Equal weights, or no $a^V$, undo it.
 #
 # Two layers have another way: layer 1 writes places into tokens, and layer 2 reads them
 # ([up the ladder](closer/04_up_the_ladder.ipynb)).

@@ -213,6 +213,39 @@ def test_the_bar_of_the_key_asked_for_is_seen_beside_parts_of_any_size(start):
     assert float(zero) - float(top) > 10
 
 
+def written(picture):
+    """The texts of a picture."""
+    return re.findall(r"<text [^>]*>([^<]*)</text>", picture["svg"])
+
+
+def test_the_ladder_writes_the_parts_at_key_0_where_they_leave_its_panel_and_nowhere_else():
+    steep = {"task": "place 3", "heads": 4, "first": 5.0, "second": 3.5, "third": 2.5}
+    inside, outside = look(explorers.ladder, [{}, {**steep, "fourth": 1.5}])
+    assert not [text for text in written(inside["pictures"][1]) if "at key 0" in text]
+    texts = written(outside["pictures"][1])
+    numbers = texts[texts.index("parts at key 0:") + 1 :][:4]
+    assert re.fullmatch(r"head 1: −\d,\d{3}", numbers[0]) and numbers[3].startswith("head 4: 1")
+
+
+def test_the_ladders_shares_are_rounded_down_so_that_1_is_all_and_98_percent_is_passed():
+    (below, there) = look(explorers.ladder, [{"second": 0.75}, {"second": 1.0}])
+    shares = [written(view["pictures"][0]) for view in (below, there)]
+    assert "0.97" in shares[0] and "0.98" not in shares[0]
+    assert shares[1].count("1.00") == 2
+
+
+def test_the_ladder_says_over_its_bars_where_all_have_the_same_factors():
+    by_hand = {"second": 1.0, "factors": "by hand"}
+    texts = [written(view["pictures"][0]) for view in look(explorers.ladder, [{}, by_hand])]
+    assert ["right, same factors" in of for of in texts] == [False, True]
+
+
+def test_the_ladders_colours_reach_as_far_as_its_keys_but_for_key_0():
+    hand = {"task": "place 2", "second": 1.0, "factors": "by hand", "head_1_factor": -2.0}
+    (view,) = look(explorers.ladder, [hand])
+    assert {"0.059", "−0.059"} <= set(written(view["pictures"][2]))
+
+
 def test_the_stretch_keeps_earlier_settings_in_its_right_picture_and_nowhere_else():
     step, yarn = {"set": "step"}, {"set": "YaRN"}
     (alone,) = look(explorers.stretch, [step])
