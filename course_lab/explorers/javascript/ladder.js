@@ -243,7 +243,8 @@ const EXPLORER = {
     const chosen = names.indexOf(task);
     shares.axes({
       x: [-0.6, names.length - 0.4], y: [0, 1.12],
-      title: isByHand(others) ? "right, same factors" : "right answers", xticks: keys.slice(0, names.length), xlabel: "place", ylabel: "share",
+      title: isByHand(others) ? "right, same factors" : "right answers",
+      xticks: keys.slice(0, names.length), xlabel: "place", ylabel: "share",
       yticks: [0, [1 / SYMBOLS, "guessing"], 0.5, [0.98, "98 %"]],
     }).bars(names.map((_, n) => n), accuracies, { colour: "grey" })
       .bars([chosen], [accuracies[chosen]], { colour: ASKED })
