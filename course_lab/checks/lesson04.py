@@ -416,8 +416,6 @@ check_shaw = _PlainCheck(
             "Which of the two arguments knows how many queries there are?",
             _with_offsets_of_the_table,
             _indexed_by_offsets_of_the_table,
-            raises=r"index \[([359]), \1\] to be no larger than self \[\d+, \1\]"
-            r"|index (\d+) is out of bounds for dimension 0 with size \2\b",
         ),
         Mistake(
             "`@` adds up over the keys",
