@@ -50,8 +50,8 @@ print(*[f"{word} {weight:.3f}" for word, weight in zip(CAT_ON_MAT, weights, stri
 
 # %% [markdown]
 # Both "the" are the same vector and get the same weight, wherever they stand. In *man bites dog*
-# and in *dog bites man* each word gets the same from each. Now we add a *mark* to each of a word's
-# numbers, its place $p$: 1 for "cat", 0 and 4 for the two "the".
+# and in *dog bites man* each word gives each other the same weight. Now we add a *mark* to each of
+# a word's numbers, its place $p$: 1 for "cat", 0 and 4 for the two "the".
 
 # %%
 from course_lab import explorers, widgets
@@ -103,8 +103,8 @@ for name, p in [("nearer", 0), ("farther", 4)]:
 
 # %% [markdown]
 # **Look:** the second "the" gets more, and "mat", the last word, gets most. *mark · mark* is 1, the
-# mark of "cat", times the other word's: it grows with the place. So does *cat · its mark*, as the
-# numbers of "cat" are above 0 on the mean here.
+# mark of "cat", times the other word's: it grows with the place. (If the first word, of mark 0,
+# asked, it would be 0.)
 
 # %% [markdown]
 # ## Four doors
@@ -144,12 +144,13 @@ guess = widgets.predict(
 )
 
 # %% [markdown]
-# Left are the weights. In the middle each multiplies the first number of $v$. Right is a dot for
+# Left: the weights. Middle: each weight times the first number of its word's $v$. Right, a dot for
 # each draw: the nearer's weight divided by the farther's. Above 1 the nearer is *ahead*.
 #
 # 1. Open *bias* slowly. What do the 20 dots do?
 # 2. *bias* at 0, *rotate* at 1: how little *bias* puts the nearer ahead in all 20 then?
-# 3. Only *embed* at 1: why does "cat" itself add so much more? Look at the fork.
+# 3. Only *embed* at 1: "cat" adds 0.40, and −0.06 before. Its weight rose by a third. What did the
+#    rest?
 
 # %%
 explorers.doors()
@@ -181,7 +182,10 @@ for ax, door in zip(axes, ("bias", "embed", "rotate", "values"), strict=True):
     for line in lines.T:
         side = "C1" if line[-1] > 1 else "C2" if line[-1] < 1 else "0.4"
         ax.plot(openings, line, color=side, linewidth=1, alpha=0.8)
-    ax.set(xlabel=f"opening of {door}", xlim=(0, 1), yscale="log", title=f"{door} 1: {ahead} of 20")
+    behind = int((lines[-1] < 1).sum())
+    title = f"{door} 1: {ahead} nearer, {behind} farther" if ahead + behind else f"{door} 1: alike"
+    ax.set(xlabel=f"opening of {door}", xlim=(0, 1), yscale="log")
+    ax.set_title(title, fontsize=10)
     ticks = (1, 2, 4, 8) if door == "bias" else (0.8, 1, 1.25)
     ax.minorticks_off()
     ax.set_yticks(ticks, [f"{tick:g}" for tick in ticks])
@@ -189,8 +193,8 @@ for ax, door in zip(axes, ("bias", "embed", "rotate", "values"), strict=True):
     ax.set_xticks([0, 0.5, 1], ["0", "0.5", "1"])
     described.append(f"{door} {lines[-1].min():.2f} to {lines[-1].max():.2f}, above 1 in {ahead}")
 axes[0].set_ylabel("nearer ÷ farther “the”")
-axes[1].set_ylabel("the same, stretched")
-fig.suptitle("Draws with the nearer “the” ahead: all by bias, most by embed")
+axes[1].set_ylabel("(another scale)")
+fig.suptitle("Which “the” is ahead, in 20 draws: the nearer in all by bias, in most by embed")
 axes[0].text(0.5, 1.7, "20 draws,\none line", fontsize=10, color="0.3")
 plots.show(
     fig,
@@ -211,8 +215,8 @@ for bias in openings:
 # **Look:** both "the" are the same word, so their scores differ by the bias alone. The nearer pays
 # for one place, the farther for three. The difference is 2, and $e^2$ is over 7, whatever the words
 # are. With marks and turns it depends on the words: of these, drawn at random, *embed* fully open
-# mostly favours the nearer, *rotate* either about as often. (*embed* stands before the fork, so its
-# mark is summed, too.)
+# mostly favours the nearer, *rotate* either about as often. (Task 3: *embed* stands before the
+# fork, so the mark is summed, too.)
 #
 # ## Exercise
 #
@@ -304,7 +308,8 @@ def by_yours(order):
 
 if check_attention_weights.verdict(attention_weights).kind == "right":
     fig, axes = plt.subplots(1, 3, figsize=(9, 3.3), layout="constrained")
-    titles = {(0, 1, 2): "", (2, 1, 0): ": the same", (0, 2, 1): ": another"}
+    moved_by = (by_yours((0, 2, 1)) - by_yours((0, 1, 2))).abs().max()
+    titles = {(0, 1, 2): "", (2, 1, 0): ": the same", (0, 2, 1): f": by up to {moved_by:.2f} off"}
     described = []
     for ax, (order, verdict) in zip(axes, titles.items(), strict=True):
         matrix = by_yours(order)
@@ -333,7 +338,7 @@ else:
 # ## In five lines
 #
 # - Attention over a whole sentence sees words, not where they stand.
-# - Position comes in by four doors: embeddings, queries and keys, scores, values.
+# - We sort encodings by four doors: embeddings, queries and keys, scores, values.
 # - With $p$ as mark, "cat" looked most at the last word.
 # - A price on distance favours the nearer of two equal words, and has no sides.
 # - A lesson is experiments: guess, run, look.

@@ -324,6 +324,31 @@ check_attention_weights = Check(
             _from_score_and_price(lambda scores, price: (scores.abs() - price).softmax(0)),
         ),
         Mistake(
+            "the last word asks",
+            "Which word asks, by the parameters? Which one does an index of −1 pick?",
+            lambda words, p, strength: _asked_by(-1)(words, p, strength),
+        ),
+        Mistake(
+            "the word's own weight is taken off",
+            "What do your weights sum to? May a word look at itself?",
+            lambda words, p, strength: (
+                _weights(words, p, strength) * (torch.arange(len(words)) != p)
+            ),
+        ),
+        Mistake(
+            "scores below 0 are made 0",
+            "Two words score −1 and −3. Which should get more, and does it in yours?",
+            _from_score_and_price(lambda scores, price: (scores.clamp(min=0) - price).softmax(0)),
+            _from_score_and_price(lambda scores, price: (scores - price).clamp(min=0).softmax(0)),
+        ),
+        Mistake(
+            "the distance is taken off the width",
+            "Where do the brackets of your division end? Which part is divided, and by what?",
+            lambda words, p, strength: (
+                words @ words[p] / (words.shape[1] - strength * _distances(words, p))
+            ).softmax(0),
+        ),
+        Mistake(
             "the distance is squared",
             "Each further place costs the same. What does yours take for the first, and what for "
             "the second?",

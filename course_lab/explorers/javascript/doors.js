@@ -75,7 +75,7 @@ const EXPLORER = {
     };
     draw(left, weights, [0, 1], places, "weights of “cat”", "weight");
     // Numbers below 0 are wider than their bars, so those of neighbours would touch.
-    draw(middle, adds, roomFor(adds), [NEAR, FAR], "what each word adds",
+    draw(middle, adds, roomFor(adds), [NEAR, QUERY, FAR], "what each word adds",
       "weight × first number");
     const scale = RATIOS.find(({ y }) => Math.max(...ratios) < y[1]) ?? RATIOS.at(-1);
     right.axes({
