@@ -666,15 +666,13 @@ plots.show(
 # %% [markdown]
 # **Look:** 12,000 steps go 19 times through the training text. Tents and steep lines learn it by
 # heart: their loss on it halves. On held-out text steep lines gain nothing by that, and the tents
-# lose (two runs each). At 64 ALiBi has caught up with steep lines, at 1,024 it is 0.09 above them.
-# (How far ALiBi learns by heart we have not measured.)
+# lose (two runs each). ALiBi has caught up with steep lines at 64, at 1,024 it is 0.09 above them.
+# (How far it learns by heart we have not measured.)
 #
-# T5's two long runs are the lowest here. One of NoPE's is as low. But both rise, as RoPE does
-# without its window.
+# T5's two long runs are the lowest here, but rise, as NoPE does, and RoPE without its window.
 #
-# So distance can be a cost. Where a price lets heads see little, it lasts, as a window does. Early
-# it reads well if one head looks a byte back. Late, ask held-out text: a model may know its own by
-# heart.
+# So distance can be a cost. Where heads see little, a price lasts, as a window does. Early it reads
+# well if one head looks a byte back. Late, ask held-out text.
 #
 # ## Myth check
 

@@ -84,7 +84,8 @@ function drawAlong(panel, x, foretoldX, period, rows, title) {
     xlabel: "turns after row 255",
   }).upright(0.5 / period)
     .line(turns.slice(first, learned), x.slice(first, learned), { width: 1.6, colour: FITTED })
-    .line(turns.slice(learned - 1, last), x.slice(learned - 1, last), { width: 1.6, colour: UNSEEN })
+    .line(turns.slice(learned - 1, last), x.slice(learned - 1, last),
+      { width: 1.6, colour: UNSEEN })
     .line(turns.slice(learned, learned + rows + 1), foretoldX.slice(learned, learned + rows + 1),
       { ...dashed, fade: 0.3 })
     .line(turns.slice(learned + rows, last), foretoldX.slice(learned + rows, last), dashed);
