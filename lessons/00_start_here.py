@@ -309,7 +309,7 @@ def by_yours(order):
 if check_attention_weights.verdict(attention_weights).kind == "right":
     fig, axes = plt.subplots(1, 3, figsize=(9, 3.3), layout="constrained")
     moved_by = (by_yours((0, 2, 1)) - by_yours((0, 1, 2))).abs().max()
-    titles = {(0, 1, 2): "", (2, 1, 0): ": the same", (0, 2, 1): f": by up to {moved_by:.2f} off"}
+    titles = {(0, 1, 2): "", (2, 1, 0): ": the same", (0, 2, 1): f": up to {moved_by:.2f} off"}
     described = []
     for ax, (order, verdict) in zip(axes, titles.items(), strict=True):
         matrix = by_yours(order)
@@ -318,7 +318,8 @@ if check_attention_weights.verdict(attention_weights).kind == "right":
         for (row, column), weight in np.ndenumerate(matrix.numpy()):
             ink = "white" if weight > 0.6 else "black"
             ax.text(column, row, f"{weight:.2f}", ha="center", va="center", color=ink)
-        ax.set(title=f"{written}{verdict}", xlabel="who gets the weight", ylabel="who asks")
+        ax.set_title(f"{written}{verdict}", fontsize=10)
+        ax.set(xlabel="who gets the weight", ylabel="who asks")
         ax.set_xticks(range(3), HEADLINE)
         ax.set_yticks(range(3), HEADLINE)
         rows = (", ".join(f"{weight:.2f}" for weight in row) for row in matrix)
