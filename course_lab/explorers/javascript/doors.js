@@ -4,7 +4,7 @@ const [QUERY, NEAR, FAR] = [1, 0, 4]; // the places of "cat" and of both "the"
 const SAME = 1e-9; // weights that differ by less are the same
 const NEARER = { name: "nearer", colour: 1, mark: "dot", hollow: false };
 const FARTHER = { name: "farther", colour: 2, mark: "dot", hollow: false };
-// What the axis of ratios shows: as much as embed and rotate can do, else all that doors can.
+// What the axis of ratios shows: as much as embed and rotate can do, or all that bias can.
 const RATIOS = [
   { y: [0.7, 1.5], yticks: [0.8, 1, 1.25] },
   { y: [0.7, 12], yticks: [1, 2, 4, 8] },
@@ -60,7 +60,7 @@ const EXPLORER = {
     return { weights, adds, ratios: all.map((row) => row.weights[NEAR] / row.weights[FAR]) };
   },
 
-  draw([left, middle, right], { weights, adds, ratios }, { drawing }) {
+  draw([left, middle, right], { weights, adds, ratios }, { drawing, bias }) {
     const { words } = SPEC.data;
     const legend = [NEARER, FARTHER];
     const places = words.map((_, n) => n);
@@ -77,7 +77,7 @@ const EXPLORER = {
     // Numbers below 0 are wider than their bars, so those of neighbours would touch.
     draw(middle, adds, roomFor(adds), [NEAR, QUERY, FAR], "what each word adds",
       "weight × first number");
-    const scale = RATIOS.find(({ y }) => Math.max(...ratios) < y[1]) ?? RATIOS.at(-1);
+    const scale = RATIOS[bias > 0 ? 1 : 0]; // no jump while bias opens
     right.axes({
       x: [-1, ratios.length], ...scale, ylog: true,
       title: "which “the” gets more", xlabel: "draw (click one)", ylabel: "nearer ÷ farther",
