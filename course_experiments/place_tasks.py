@@ -270,17 +270,16 @@ def _accuracy_without(model: TinyTransformer, test: tasks.Examples) -> dict[str,
     ``equal_weights``: each query weighs all keys it sees alike; ``no_values``: the offsets'
     vectors in the sums are 0.
     """
-    equal, silent = copy.deepcopy(model), copy.deepcopy(model)
-    of_equal: Any = equal.blocks[0].attention
-    of_equal.W_q.weight.zero_()
-    of_silent: Any = silent.blocks[0].attention
-    of_silent.encoding.value_table.zero_()
+    changed = {name: copy.deepcopy(model) for name in ("equal_weights", "no_values")}
+    layers: dict[str, Any] = {name: other.blocks[0] for name, other in changed.items()}
+    layers["equal_weights"].attention.W_q.weight.zero_()
+    layers["no_values"].attention.encoding.value_table.zero_()
 
     def by_query(model: TinyTransformer) -> str:
         right = (model(test.tokens).argmax(-1) == test.targets)[:, PAST_PLACE_3:].float().mean(0)
         return " ".join(f"{share:.3f}" for share in right.tolist())
 
-    return {"equal_weights": by_query(equal), "no_values": by_query(silent)}
+    return {name: by_query(other) for name, other in changed.items()}
 
 
 def _only(targets: Tensor, query: int) -> Tensor:

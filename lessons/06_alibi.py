@@ -669,7 +669,7 @@ plots.show(
 # lose (two runs each). ALiBi has caught up with steep lines at 64, at 1,024 it is 0.09 above them.
 # (How far it learns by heart we have not measured.)
 #
-# T5's two long runs are the lowest here, but rise, as NoPE does, and RoPE without its window.
+# T5 is lowest on the mean, one of NoPE's runs as low. But both rise, as RoPE does.
 #
 # So distance can be a cost. Where heads see little, a price lasts, as a window does. Early it reads
 # well if one head looks a byte back. Late, ask held-out text.

@@ -237,7 +237,7 @@ def test_the_ladders_shares_are_rounded_down_so_that_1_is_all_and_98_percent_is_
 def test_the_ladder_says_over_its_bars_where_all_have_the_same_factors():
     by_hand = {"second": 1.0, "factors": "by hand"}
     texts = [written(view["pictures"][0]) for view in look(explorers.ladder, [{}, by_hand])]
-    assert ["right, same factors" in of for of in texts] == [False, True]
+    assert ["right, same factors" in titles for titles in texts] == [False, True]
 
 
 def test_the_ladders_colours_reach_as_far_as_its_keys_but_for_key_0():

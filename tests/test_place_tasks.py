@@ -64,12 +64,12 @@ def test_in_one_layer_of_shaws_values_four_heads_favour_four_kinds_of_token():
     measured = data.results("place_tasks").dropna(subset="leans")
     assert list(measured["seed"]) == [0, 1, 2] and measured["accuracy"].min() > 0.98
     assert all(len(set(kinds.split())) == 4 for kinds in measured["leans"])
-    leans, equal, silent = (
+    leans, equal, without_values = (
         [float(number) for row in measured[column] for number in row.split()]
         for column in ("lean", "equal_weights", "no_values")
     )
     assert min(leans) > 1.4 and len(leans) == 12
-    assert max(equal) < 0.6 and max(silent) < 0.35
+    assert max(equal) < 0.6 and max(without_values) < 0.35
 
 
 def test_what_a_head_favours_is_read_from_its_weights():

@@ -326,7 +326,7 @@ check_attention_weights = Check(
         Mistake(
             "the last word asks",
             "Which word asks, by the parameters? Which one does an index of −1 pick?",
-            lambda words, p, strength: _asked_by(-1)(words, p, strength),
+            _asked_by(-1),
         ),
         Mistake(
             "the word's own weight is taken off",

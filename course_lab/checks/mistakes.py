@@ -51,6 +51,10 @@ class Evidence(NamedTuple):
         """The cases that the mistake explains."""
         return max(self.same_answer, self.same_shape)
 
+    def is_exact(self, failing: int) -> bool:
+        """Whether it gives the learner's answer in all failing cases, and spoils no other."""
+        return self.same_answer == failing and self.minus_spoilt == 0
+
 
 class Candidate:
     """A known wrong answer at work. What it returns is computed when needed: some take a second.
@@ -132,7 +136,7 @@ def explanation(
     best: tuple[Mistake, Evidence] | None = None
     for candidate in candidates:
         evidence = candidate.evidence(calls, failing, right, tolerance)
-        if exactly and evidence and evidence != (len(failing), evidence.same_shape, 0):
+        if exactly and evidence and not evidence.is_exact(len(failing)):
             continue
         if evidence and (best is None or evidence > best[1]):
             best = candidate.mistake, evidence
